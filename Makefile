@@ -1,0 +1,128 @@
+# Ringside. `make run` installs what is missing (where it may), builds and opens it; `make test` runs all tests.
+# All products go to $(BUILD). Each folder is a layer: what it may include is checked (`make check`).
+
+BUILD   ?= build
+CC      ?= gcc
+CSTD    := -std=c17 -D_GNU_SOURCE
+WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
+OPT     ?= -O2 -g
+SAN     ?=
+VERSION := $(shell sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
+
+PKG       := pkg-config
+LUA_C     := $(shell $(PKG) --cflags lua5.4 2>/dev/null || $(PKG) --cflags lua-5.4 2>/dev/null || $(PKG) --cflags lua)
+LUA_L     := $(shell $(PKG) --libs lua5.4 2>/dev/null || $(PKG) --libs lua-5.4 2>/dev/null || $(PKG) --libs lua)
+JSON_C    := $(shell $(PKG) --cflags jansson 2>/dev/null)
+JSON_L    := $(shell $(PKG) --libs jansson 2>/dev/null || echo -ljansson)
+CURSES_C  := $(shell $(PKG) --cflags ncursesw 2>/dev/null)
+CURSES_L  := $(shell $(PKG) --libs ncursesw 2>/dev/null || echo -lncursesw -ltinfo)
+CMARK_C   := $(shell $(PKG) --cflags libcmark 2>/dev/null)
+CMARK_L   := $(shell $(PKG) --libs libcmark 2>/dev/null || echo -lcmark)
+MPICC     ?= mpicc
+MPI_C     := $(shell $(MPICC) --showme:compile 2>/dev/null)
+MPI_L     := $(shell $(MPICC) --showme:link 2>/dev/null)
+DNNL_L    ?= -ldnnl
+
+CFLAGS  += $(CSTD) $(WARN) $(OPT) $(SAN) -fno-math-errno -I. -MMD -MP $(LUA_C) $(JSON_C)
+CPPFLAGS += -DRINGSIDE_VERSION='"$(VERSION)"'
+LDFLAGS += $(SAN)
+
+# --- layers -------------------------------------------------------------------------------------------------
+sources = $(wildcard $(1)/*.c $(1)/*/*.c)
+objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
+
+SHARED_SRC := $(call sources,engine/base) $(call sources,engine/spec)
+FRONT_SRC  := $(call sources,engine/launch) $(call sources,cluster-sim) $(filter-out tui/main.c,$(call sources,tui))
+BACK_SRC   := $(call sources,engine/nn) $(call sources,engine/data) $(call sources,engine/comm) \
+              $(call sources,engine/train) $(filter-out engine/rank/main.c,$(call sources,engine/rank))
+
+LIBSHARED := $(BUILD)/libshared.a
+LIBFRONT  := $(BUILD)/libfront.a
+LIBBACK   := $(BUILD)/libback.a
+
+FRONT_LIBS := $(CURSES_L) $(CMARK_L) $(LUA_L) $(JSON_L) -lm
+BACK_LIBS  := $(DNNL_L) -lz $(LUA_L) $(JSON_L) -lpthread -lm
+
+.PHONY: all run test check sanitize bench deps clean install format fuzz
+all: $(BUILD)/ringside $(BUILD)/ringside-rank
+
+$(BUILD)/ringside: $(BUILD)/tui/main.o $(LIBFRONT) $(LIBSHARED)
+	$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS)
+
+$(BUILD)/ringside-rank: $(BUILD)/engine/rank/main.o $(LIBBACK) $(LIBSHARED)
+	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+
+$(LIBSHARED): $(call objects,$(SHARED_SRC))
+$(LIBFRONT): $(call objects,$(FRONT_SRC))
+$(LIBBACK): $(call objects,$(BACK_SRC))
+$(LIBSHARED) $(LIBFRONT) $(LIBBACK):
+	@rm -f $@
+	ar rcs $@ $^
+
+# Hand-written loops over the parameter buffer are the engine's own kernels: let the compiler vectorise them.
+$(BUILD)/engine/nn/%.o $(BUILD)/engine/comm/%.o $(BUILD)/engine/data/%.o: OPT := $(subst -O2,-O3,$(OPT))
+$(BUILD)/engine/nn/%.o $(BUILD)/engine/train/%.o $(BUILD)/engine/data/%.o: CFLAGS += -fopenmp
+$(BUILD)/engine/comm/%.o $(BUILD)/engine/rank/%.o $(BUILD)/engine/profile/%.o $(BUILD)/tests/mpi/%.o: CFLAGS += $(MPI_C)
+$(BUILD)/tui/%.o $(BUILD)/tests/unit/tui/%.o: CFLAGS += $(CURSES_C) $(CMARK_C)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+# --- tests --------------------------------------------------------------------------------------------------
+# tests/unit/FOLDER mirrors the tree; a test of the engine's back links the back, the others the front.
+UNIT_SRC  := $(wildcard tests/unit/*/test_*.c)
+MPI_SRC   := $(wildcard tests/mpi/test_*.c)
+UNIT_BACK := $(filter tests/unit/nn/% tests/unit/data/% tests/unit/train/%,$(UNIT_SRC))
+UNIT_BIN  := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
+MPI_BIN   := $(patsubst %.c,$(BUILD)/%,$(MPI_SRC))
+
+$(patsubst %.c,$(BUILD)/%,$(filter-out $(UNIT_BACK),$(UNIT_SRC))): $(BUILD)/%: $(BUILD)/%.o $(LIBFRONT) $(LIBSHARED)
+	$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS) -lcmocka -lz
+
+$(patsubst %.c,$(BUILD)/%,$(UNIT_BACK)): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
+	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L) -lcmocka
+
+$(MPI_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
+	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+
+.SECONDARY:
+tests-build: all $(UNIT_BIN) $(MPI_BIN)
+.PHONY: tests-build
+
+test: deps
+	@$(MAKE) --no-print-directory tests-build
+	@BUILD=$(BUILD) tests/run
+
+sanitize: deps
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize OPT="-O1 -g" \
+	    SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined" tests-build
+	@BUILD=$(BUILD)-sanitize tests/sanitize
+
+check:
+	@BUILD=$(BUILD) tests/check/all
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu')
+
+bench: deps
+	@$(MAKE) --no-print-directory tests-build
+	@BUILD=$(BUILD) tests/bench/all
+
+deps:
+	@.ci/deps
+
+run: deps
+	@$(MAKE) --no-print-directory all
+	@BUILD=$(BUILD) .ci/main-job
+
+PREFIX ?= /usr/local
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ringside
+	install $(BUILD)/ringside $(BUILD)/ringside-rank $(DESTDIR)$(PREFIX)/bin
+	cp -R lessons exercises $(DESTDIR)$(PREFIX)/share/ringside
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-sanitize
+
+-include $(shell [ -d $(BUILD) ] && find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,79 @@
+/*
+ * rundir.h - a run: a directory with job.json, events.jsonl, status.json and log.
+ *
+ * Every activity (a training job, an allreduce, a check, a replay, later a simulation) is a run. Its supervisor
+ * alone appends to events.jsonl and status.json; everybody else reads. Runs live under $RINGSIDE_HOME/runs,
+ * RINGSIDE_HOME being ~/.local/share/ringside unless it is set. A run's id is the name of its directory.
+ * A file named `stop` in the directory asks the run to end; ranks look at it at each step.
+ */
+#ifndef RINGSIDE_BASE_RUNDIR_H
+#define RINGSIDE_BASE_RUNDIR_H
+
+#include "engine/base/error.h"
+
+#include <jansson.h>
+#include <limits.h>
+
+enum { RUN_STREAM_VERSION = 1 };
+
+/* A supervisor writes its heartbeat every RUN_HEARTBEAT_S; one older than RUN_STALE_S means it is lost. */
+#define RUN_HEARTBEAT_S 2.0
+#define RUN_STALE_S 15.0
+
+enum run_state { RUN_PENDING, RUN_RUNNING, RUN_DONE, RUN_FAILED, RUN_CANCELLED, RUN_LOST };
+
+struct run_status {
+    enum run_state state; /* as written; run_status_read turns pending and running into lost where it must */
+    char host[64];        /* where the supervisor runs */
+    long pid;             /* the supervisor's */
+    double started;       /* seconds since the epoch */
+    double heartbeat;     /* seconds since the epoch */
+    int version;          /* of the stream */
+    char reason[256];     /* why it failed or was cancelled, "" otherwise */
+};
+
+const char *run_state_name(enum run_state state); /* "pending", "running", ... */
+
+/* $RINGSIDE_HOME and $RINGSIDE_HOME/runs, made where they are missing. */
+bool ringside_home(char path[PATH_MAX], struct error *e);
+bool runs_root(char path[PATH_MAX], struct error *e);
+
+/* Makes a new run directory root/YYYYmmdd-HHMMSS-label (with -2, -3 ... where that is taken). root NULL: runs_root. */
+bool rundir_create(const char *root, const char *label, char dir[PATH_MAX], struct error *e);
+
+/* Finds a run by id, by unique prefix or unique part of an id, by path, or as "last" (the newest). */
+bool rundir_find(const char *name, char dir[PATH_MAX], struct error *e);
+
+/* All runs, newest first: an array of malloc'ed directories; the caller frees each and the array. */
+bool rundir_list(char ***dirs, int *count, struct error *e);
+
+/* Writes a file of the run whole or not at all (temporary file, fsync, rename). */
+bool rundir_write(const char *dir, const char *file, const char *text, struct error *e);
+/* Reads a JSON file of the run; a new reference, or NULL. */
+json_t *rundir_read_json(const char *dir, const char *file, struct error *e);
+
+bool run_status_read(const char *dir, struct run_status *status, struct error *e);
+bool run_status_write(const char *dir, const struct run_status *status, struct error *e);
+bool run_state_ended(enum run_state state); /* done, failed, cancelled or lost */
+
+/* Asks the run to end by itself (the stop file). */
+bool rundir_request_stop(const char *dir, struct error *e);
+bool rundir_stop_requested(const char *dir);
+
+/*
+ * A tolerant reader of events.jsonl: polls (shared filesystems send no notice), leaves a torn last line for
+ * later, skips what is not an event and counts it, keeps unknown events and fields.
+ */
+struct run_reader;
+struct run_reader *run_reader_open(const char *dir, struct error *e); /* the file may not exist yet */
+json_t *run_reader_next(struct run_reader *reader); /* a new reference; NULL: nothing whole is there now */
+long run_reader_skipped(const struct run_reader *reader);
+void run_reader_free(struct run_reader *reader);
+
+/*
+ * Who watched: each program that attaches to a run appends one line to attached.jsonl, so that lesson 01 can
+ * tell that a job went on without its application. Failing to write it harms nobody.
+ */
+void rundir_note_attached(const char *dir, long step);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * launch.h - how a job is started and looked after.
+ *
+ * launch_start makes the run directory and starts its supervisor: a small process of `ringside` under setsid,
+ * without terminal, that starts the worker, alone appends to events.jsonl and status.json, and outlives the
+ * application. A worker is a child of the supervisor that prints event lines on standard output and text for the
+ * log on standard error:
+ *     train, allreduce, ranks     mpirun ... ringside-rank DIR   (rank 0 alone writes to standard output)
+ *     ranks as coroutines         ringside --coroutine-ranks DIR
+ *     script, check               ringside --lua-host DIR
+ * The supervisor stamps events that have no "t", writes the `job` events, holds back the worker's `done` until
+ * the worker has ended, then writes the final `job` and `done`. RINGSIDE_STARTED (seconds since the epoch) tells the
+ * worker when the run began.
+ */
+#ifndef RINGSIDE_LAUNCH_LAUNCH_H
+#define RINGSIDE_LAUNCH_LAUNCH_H
+
+#include "engine/base/error.h"
+#include "engine/spec/job.h"
+
+#include <limits.h>
+
+/*
+ * Starts the job; dir gets its run directory. Returns once the supervisor has written its first status, so the
+ * run can be read at once. Fails (and leaves no run behind) where the job is invalid or the machine lacks
+ * something (ERROR_MISSING: mpirun, ringside-rank).
+ */
+bool launch_start(const struct job *job, char dir[PATH_MAX], struct error *e);
+
+/* As launch_start, in a directory of the caller's (--out DIR), which must not exist or be empty. */
+bool launch_start_in(const struct job *job, const char *out, char dir[PATH_MAX], struct error *e);
+
+/* Stops a run: the stop file, after a grace TERM to the supervisor, KILL only at the very end. Does not block. */
+bool launch_stop(const char *dir, struct error *e);
+
+/* Whether argv is one of the hidden commands (--supervise, --lua-host, --coroutine-ranks ...); runs it if so. */
+bool launch_worker(int argc, char **argv, int *code);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * job.h - what a run is asked to do, resolved: every default filled in, written as job.json.
+ *
+ * The command line, Lua and the application make a job; the launcher starts it; ringside-rank carries it out.
+ * The names of the JSON fields are those of the members.
+ */
+#ifndef RINGSIDE_SPEC_JOB_H
+#define RINGSIDE_SPEC_JOB_H
+
+#include "engine/base/error.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdint.h>
+
+enum { JOB_VERSION = 1, JOB_MAX_SIZES = 64, JOB_MAX_COUNTS = 16, JOB_MAX_RANKS = 4096 };
+
+enum job_kind {
+    JOB_TRAIN,     /* ringside-rank on every rank: a training job */
+    JOB_ALLREDUCE, /* ringside-rank on every rank: collectives, timed and checked */
+    JOB_RANKS,     /* a rank script: the learner's function in every rank, over MPI or as coroutines */
+    JOB_SCRIPT,    /* a Lua description or experiment, in the sandbox; its train{} and so on become runs of their own */
+    JOB_CHECK,     /* an exercise's check.lua on a learner's file, in the sandbox */
+};
+
+struct job_train {
+    char model[64];        /* a known name: "cnn", "mlp" */
+    json_t *layers;        /* or a model of the learner's own: the JSON of a model_spec; owned; else NULL */
+    char data[PATH_MAX];   /* "mnist" or a directory with the four IDX files */
+    int batch;             /* per rank */
+    int epochs;            /* 0 where steps or seconds bound the run */
+    long steps;            /* 0: no such bound */
+    double seconds;        /* 0: no such bound */
+    char optimizer[16];    /* "adam", "sgd" */
+    char schedule[16];     /* "onecycle", "constant" */
+    double lr;             /* peak learning rate */
+    double momentum;       /* of sgd */
+    char algo[32];         /* allreduce: "ring", "mpi" */
+    char device[16];       /* "cpu", "auto" */
+    int threads;           /* per rank; 0: cores of the host / ranks on it, at least 1 */
+    uint64_t seed;
+    double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */
+};
+
+struct job_allreduce {
+    char algos[128];                /* comma separated: "ring,mpi" */
+    size_t bytes[JOB_MAX_SIZES];    /* of float32 */
+    int sizes;
+    int iters;                      /* timed iterations per size */
+    bool check;                     /* compare with a float64 sum */
+    char buffer[16];                /* "engine" (allocated by comm) or "private" (malloc) */
+};
+
+struct job_ranks {
+    char script[PATH_MAX];      /* the file that is executed: a copy inside the run directory */
+    char shown[PATH_MAX];       /* the learner's file, as named in messages */
+    char entry[64];             /* the function every rank calls: entry(comm, x) */
+    int counts[JOB_MAX_COUNTS]; /* numbers of ranks to run it at, ascending */
+    int count_total;
+    long lengths[JOB_MAX_SIZES]; /* elements of x, float32, at each number of ranks */
+    int length_total;
+    bool coroutines;            /* in one process, without MPI */
+};
+
+struct job_script {
+    char file[PATH_MAX];     /* the Lua file (JOB_SCRIPT) or the learner's file (JOB_CHECK) */
+    char exercise[64];       /* JOB_CHECK: name, e.g. "04-ring-allreduce" */
+    char directory[PATH_MAX];/* JOB_CHECK: the exercise's folder with check.lua */
+    bool instant;            /* JOB_CHECK: rank scripts as coroutines and no training: the check on saving */
+};
+
+struct job {
+    int version;
+    enum job_kind kind;
+    char label[64];       /* in the run's id: "cnn-mnist" */
+    char parent[128];     /* id of the run whose script asked for this one, "" otherwise */
+    int ranks;
+    char hosts[256];      /* "" : this host */
+    char launcher[16];    /* "local" */
+    struct job_train train;
+    struct job_allreduce allreduce;
+    struct job_ranks rank_script;
+    struct job_script script;
+};
+
+/* The defaults of each kind, before the caller changes them. */
+void job_defaults(struct job *job, enum job_kind kind);
+void job_clear(struct job *job); /* drops what it owns */
+
+/* Checks every field that can be checked without the machine: names, ranges. ERROR_INPUT names the option. */
+bool job_validate(const struct job *job, struct error *e);
+
+json_t *job_to_json(const struct job *job);                                    /* a new reference */
+bool job_from_json(struct job *job, const json_t *object, struct error *e);    /* strict: unknown fields are errors */
+bool job_load(struct job *job, const char *rundir, struct error *e);           /* reads rundir/job.json */
+
+#endif

@@ -1,0 +1,39 @@
+# Sourced by the end-to-end tests: each check prints one TAP line; the script ends with status 1 where one failed.
+#   check NAME COMMAND...          passes where the command does
+#   expect NAME CODE COMMAND...    passes where the exit code is CODE; its output is in $out and $err
+#   skip NAME REASON
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
+build=${BUILD:-build}
+ringside=$PWD/$build/ringside
+scratch=$(mktemp -d)
+export RINGSIDE_HOME=$scratch/home OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LC_ALL=C.UTF-8
+failures=0 out= err=
+finish() {
+    rm -rf "$scratch"
+    [ "$failures" -eq 0 ] || exit 1
+}
+trap finish EXIT
+pass() { echo "ok - $1"; }
+fail() {
+    echo "not ok - $1"
+    shift
+    [ $# -gt 0 ] && printf '%s\n' "$@" | sed 's/^/# /'
+    failures=$((failures + 1))
+}
+skip() { echo "ok - $1 # SKIP $2"; }
+check() {
+    local name=$1
+    shift
+    if "$@" >"$scratch/check.out" 2>&1; then pass "$name"; else fail "$name" "$(tail -n 20 "$scratch/check.out")"; fi
+}
+expect() {
+    local name=$1 code=$2 got
+    shift 2
+    "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    got=$?
+    out=$(cat "$scratch/out") err=$(cat "$scratch/err")
+    if [ "$got" -eq "$code" ]; then pass "$name"; else
+        fail "$name" "exit code $got, expected $code" "$(tail -n 15 "$scratch/out")" "$(tail -n 15 "$scratch/err")"
+    fi
+}

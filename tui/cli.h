@@ -1,0 +1,24 @@
+/*
+ * cli.h - the commands of `ringside`, one function a command, each in its own cli_NAME.c.
+ *
+ * argv[0] is the command's name. The return value is the exit code: 0 done; 1 it ran and the answer is no;
+ * 2 usage or bad input, with one line on standard error; 3 something the machine lacks.
+ */
+#ifndef RINGSIDE_TUI_CLI_H
+#define RINGSIDE_TUI_CLI_H
+
+#include "engine/base/error.h"
+
+int cli_lesson(int argc, char **argv);
+int cli_exercise(int argc, char **argv);
+int cli_run(int argc, char **argv);
+int cli_train(int argc, char **argv);
+int cli_allreduce(int argc, char **argv);
+int cli_runs(int argc, char **argv);
+int cli_doctor(int argc, char **argv);
+int cli_application(int argc, char **argv); /* no command: the application; also --script --size --dump --plain */
+
+/* Prints "ringside: TEXT" on standard error and returns the error's kind as the exit code. */
+int cli_fail(const struct error *e);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * main.c - `ringside`: finds the command and runs it.
+ */
+#include "engine/launch/launch.h"
+#include "tui/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+};
+
+/* In the order of --help. */
+static const struct command commands[] = {
+    {"lesson", cli_lesson, "list the lessons, or print one"},
+    {"exercise", cli_exercise, "list, start, check, hint, solution, reset"},
+    {"run", cli_run, "run a Lua description or experiment"},
+    {"train", cli_train, "train a model on real ranks"},
+    {"allreduce", cli_allreduce, "time and check allreduce algorithms"},
+    {"runs", cli_runs, "list, watch, stop, replay, delete, prune"},
+    {"doctor", cli_doctor, "what works here, what does not, and how to mend it"},
+};
+
+static void usage(FILE *to)
+{
+    fputs("usage: ringside                  open the application\n"
+          "       ringside COMMAND [...]    --help after a command says more; --json prints events\n\n",
+          to);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\nExit codes: 0 done; 1 it ran and the answer is no; 2 usage or bad input; 3 something is missing here.\n", to);
+}
+
+int cli_fail(const struct error *e)
+{
+    fprintf(stderr, "ringside: %s\n", e->text);
+    return e->kind ? (int)e->kind : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return cli_application(argc, argv);
+    const char *name = argv[1];
+    if (!strcmp(name, "--version")) {
+        puts("ringside " RINGSIDE_VERSION);
+        return 0;
+    }
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        usage(stdout);
+        return 0;
+    }
+    int code;
+    if (launch_worker(argc, argv, &code)) /* hidden commands: --supervise DIR and the like */
+        return code;
+    if (name[0] == '-')
+        return cli_application(argc, argv);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (!strcmp(name, commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "ringside: unknown command '%s'; 'ringside --help' lists the commands\n", name);
+    return 2;
+}

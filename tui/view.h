@@ -1,0 +1,62 @@
+/*
+ * view.h - a screen, as a table of functions.
+ *
+ * The application holds a stack of views; the top one gets the keys and is drawn. A view owns its state, reads
+ * runs and files, and draws on a canvas. Nothing in a view blocks: no key, tick or draw may wait for a child, a
+ * disk that hangs or a job. One keymap table per view feeds the dispatcher, the footer, the `?` overlay and the
+ * manual.
+ */
+#ifndef RINGSIDE_TUI_VIEW_H
+#define RINGSIDE_TUI_VIEW_H
+
+#include "engine/base/error.h"
+#include "tui/canvas.h"
+
+struct app;
+
+/* Keys above Unicode's range, so that a key is one int. */
+enum {
+    KEY_CODE_BASE = 0x110000,
+    KEY_CODE_UP,
+    KEY_CODE_DOWN,
+    KEY_CODE_LEFT,
+    KEY_CODE_RIGHT,
+    KEY_CODE_PAGE_UP,
+    KEY_CODE_PAGE_DOWN,
+    KEY_CODE_HOME,
+    KEY_CODE_END,
+    KEY_CODE_ENTER,
+    KEY_CODE_ESCAPE,
+    KEY_CODE_BACKSPACE,
+    KEY_CODE_TAB,
+    KEY_CODE_BACKTAB,
+    KEY_CODE_RESIZE,
+};
+
+/* What a key does: the table of a view ends with an entry whose action is 0. */
+struct key_binding {
+    int key;           /* a code point or a KEY_CODE_ */
+    int action;        /* the view's own number, > 0 */
+    const char *label; /* in the footer: "step", at most 10 columns; NULL: not in the footer (a second key) */
+    const char *help;  /* in the overlay: one line; NULL: as the binding before it with the same action */
+};
+
+struct view_class {
+    const char *name; /* "home", "run", ... */
+    const struct key_binding *keys;
+    /* Opens on an argument (a lesson's name, a run's directory; may be NULL). NULL and *e: it cannot be opened. */
+    void *(*open)(struct app *app, const char *argument, struct error *e);
+    void (*act)(void *view, struct app *app, int action);
+    /* Keys that no binding takes (text typed into a search); true: taken. May be NULL. */
+    bool (*key)(void *view, struct app *app, int key);
+    /* Called at least every app_tick_interval; true: something to draw has changed. May be NULL. */
+    bool (*tick)(void *view, struct app *app, double now);
+    void (*draw)(void *view, struct app *app, struct canvas *c, struct rect area);
+    /* Title of the header line, e.g. "Run 20261130-…". */
+    void (*title)(void *view, char *text, size_t size);
+    void (*close)(void *view);
+};
+
+extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring;
+
+#endif
