@@ -1,10 +1,12 @@
 /*
  * rundir.h - a run: a directory with job.json, events.jsonl, status.json and log.
  *
- * Every activity (a training job, an allreduce, a check, a replay, later a simulation) is a run. Its supervisor
- * alone appends to events.jsonl and status.json; everybody else reads. Runs live under $RINGSIDE_HOME/runs,
- * RINGSIDE_HOME being ~/.local/share/ringside unless it is set. A run's id is the name of its directory.
- * A file named `stop` in the directory asks the run to end; ranks look at it at each step.
+ * Every activity (a training job, an allreduce, a check, a replay, later a simulation) is a run. Its
+ * supervisor alone appends to events.jsonl and status.json; everybody else reads. Runs live under
+ * $RINGSIDE_HOME/runs, RINGSIDE_HOME being ~/.local/share/ringside unless it is set. A run's id is the name
+ * of its directory. A run that lies elsewhere (--out DIR) is found through a symbolic link in
+ * $RINGSIDE_HOME/runs. A file named `stop` in the directory asks the run to end; ranks look at it at each
+ * step.
  */
 #ifndef RINGSIDE_BASE_RUNDIR_H
 #define RINGSIDE_BASE_RUNDIR_H
@@ -38,14 +40,29 @@ const char *run_state_name(enum run_state state); /* "pending", "running", ... *
 bool ringside_home(char path[PATH_MAX], struct error *e);
 bool runs_root(char path[PATH_MAX], struct error *e);
 
-/* Makes a new run directory root/YYYYmmdd-HHMMSS-label (with -2, -3 ... where that is taken). root NULL: runs_root. */
+/* The run's id: the last part of its path; points into dir. */
+const char *rundir_id(const char *dir);
+
+/* Makes a new run directory root/YYYYmmdd-HHMMSS-label (with -2, -3 ... where that is taken). root NULL:
+ * runs_root. */
 bool rundir_create(const char *root, const char *label, char dir[PATH_MAX], struct error *e);
 
-/* Finds a run by id, by unique prefix or unique part of an id, by path, or as "last" (the newest). */
+/* Lets rundir_list and rundir_find know of a run that lies outside runs_root. */
+bool rundir_link(const char *dir, const char *label, struct error *e);
+
+/*
+ * Finds a run by id, by unique prefix or unique part of an id, by path, or as "last": the newest that is no
+ * exercise's check and was not asked for by a script, or else simply the newest.
+ */
 bool rundir_find(const char *name, char dir[PATH_MAX], struct error *e);
 
 /* All runs, newest first: an array of malloc'ed directories; the caller frees each and the array. */
 bool rundir_list(char ***dirs, int *count, struct error *e);
+void rundir_list_free(char **dirs, int count);
+
+/* Removes a run's directory with all that is in it (and what links to it in runs_root). The caller asks
+ * first. */
+bool rundir_delete(const char *dir, struct error *e);
 
 /* Writes a file of the run whole or not at all (temporary file, fsync, rename). */
 bool rundir_write(const char *dir, const char *file, const char *text, struct error *e);
@@ -67,6 +84,8 @@ bool rundir_stop_requested(const char *dir);
 struct run_reader;
 struct run_reader *run_reader_open(const char *dir, struct error *e); /* the file may not exist yet */
 json_t *run_reader_next(struct run_reader *reader); /* a new reference; NULL: nothing whole is there now */
+/* The text of the line that run_reader_next returned last, without its newline; valid until the next call. */
+const char *run_reader_line(const struct run_reader *reader);
 long run_reader_skipped(const struct run_reader *reader);
 void run_reader_free(struct run_reader *reader);
 

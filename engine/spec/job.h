@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { JOB_VERSION = 1, JOB_MAX_SIZES = 64, JOB_MAX_COUNTS = 16, JOB_MAX_RANKS = 4096 };
@@ -86,6 +87,12 @@ struct job {
 /* The defaults of each kind, before the caller changes them. */
 void job_defaults(struct job *job, enum job_kind kind);
 void job_clear(struct job *job); /* drops what it owns */
+
+/* The learning rate that suits an optimiser and a schedule: adam 3e-3 under onecycle, 1e-3 constant; sgd 0.05. */
+double job_default_lr(const char *optimizer, const char *schedule);
+const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check" */
+/* The label a job without one gets: "cnn-mnist", "allreduce", "ranks", the script's name, "check-04-ring-allreduce". */
+void job_default_label(const struct job *job, char *label, size_t size);
 
 /* Checks every field that can be checked without the machine: names, ranges. ERROR_INPUT names the option. */
 bool job_validate(const struct job *job, struct error *e);
