@@ -90,29 +90,34 @@ $(MPI_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
 tests-build: all $(UNIT_BIN) $(MPI_BIN)
 .PHONY: tests-build
 
-test: deps
+test:
+	@.ci/deps test
 	@$(MAKE) --no-print-directory tests-build
 	@BUILD=$(BUILD) tests/run
 
-sanitize: deps
+sanitize:
+	@.ci/deps test
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize OPT="-O1 -g" \
 	    SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined" tests-build
 	@BUILD=$(BUILD)-sanitize tests/sanitize
 
 check:
+	@.ci/deps check
 	@BUILD=$(BUILD) tests/check/all
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cu')
 
-bench: deps
+bench:
+	@.ci/deps test
 	@$(MAKE) --no-print-directory tests-build
 	@BUILD=$(BUILD) tests/bench/all
 
 deps:
-	@.ci/deps
+	@.ci/deps run
 
-run: deps
+run:
+	@.ci/deps run
 	@$(MAKE) --no-print-directory all
 	@BUILD=$(BUILD) .ci/main-job
 

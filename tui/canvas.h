@@ -48,9 +48,9 @@ struct rect {
 
 struct canvas {
     int rows, cols;
-    struct cell *cells; /* rows * cols, by row */
+    struct cell *cells;         /* rows * cols, by row */
     int cursor_row, cursor_col; /* the real cursor: on the selected row, for screen readers; -1: hidden */
-    bool utf8; /* whether the terminal shows Unicode; else views use ASCII */
+    bool utf8;                  /* whether the terminal shows Unicode; else views use ASCII */
 };
 
 bool canvas_init(struct canvas *c, int rows, int cols, bool utf8); /* false: out of memory */
@@ -71,7 +71,8 @@ void canvas_put(struct canvas *c, int row, int col, uint32_t glyph, enum role ro
  * characters become '?'. Returns the columns used. On a canvas without Unicode, glyphs outside ASCII are
  * written as near ASCII ones.
  */
-int canvas_text(struct canvas *c, int row, int col, int width, enum role role, int attributes, const char *text);
+int canvas_text(struct canvas *c, int row, int col, int width, enum role role, int attributes,
+                const char *text);
 int canvas_format(struct canvas *c, int row, int col, int width, enum role role, int attributes,
                   const char *format, ...) __attribute__((format(printf, 7, 8)));
 void canvas_fill(struct canvas *c, struct rect r, uint32_t glyph, enum role role, int attributes);

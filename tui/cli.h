@@ -16,7 +16,8 @@ int cli_train(int argc, char **argv);
 int cli_allreduce(int argc, char **argv);
 int cli_runs(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
-int cli_application(int argc, char **argv); /* no command: the application; also --script --size --dump --plain */
+int cli_application(int argc,
+                    char **argv); /* no command: the application; also --script --size --dump --plain */
 
 /* Prints "ringside: TEXT" on standard error and returns the error's kind as the exit code. */
 int cli_fail(const struct error *e);

@@ -31,7 +31,9 @@ static void usage(FILE *to)
           to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-    fputs("\nExit codes: 0 done; 1 it ran and the answer is no; 2 usage or bad input; 3 something is missing here.\n", to);
+    fputs("\nExit codes: 0 done; 1 it ran and the answer is no; 2 usage or bad input; 3 something is missing "
+          "here.\n",
+          to);
 }
 
 int cli_fail(const struct error *e)

@@ -20,36 +20,36 @@ enum job_kind {
     JOB_TRAIN,     /* ringside-rank on every rank: a training job */
     JOB_ALLREDUCE, /* ringside-rank on every rank: collectives, timed and checked */
     JOB_RANKS,     /* a rank script: the learner's function in every rank, over MPI or as coroutines */
-    JOB_SCRIPT,    /* a Lua description or experiment, in the sandbox; its train{} and so on become runs of their own */
-    JOB_CHECK,     /* an exercise's check.lua on a learner's file, in the sandbox */
+    JOB_SCRIPT, /* a Lua description or experiment, in the sandbox; its train{} and so on become runs of their own */
+    JOB_CHECK, /* an exercise's check.lua on a learner's file, in the sandbox */
 };
 
 struct job_train {
-    char model[64];        /* a known name: "cnn", "mlp" */
-    json_t *layers;        /* or a model of the learner's own: the JSON of a model_spec; owned; else NULL */
-    char data[PATH_MAX];   /* "mnist" or a directory with the four IDX files */
-    int batch;             /* per rank */
-    int epochs;            /* 0 where steps or seconds bound the run */
-    long steps;            /* 0: no such bound */
-    double seconds;        /* 0: no such bound */
-    char optimizer[16];    /* "adam", "sgd" */
-    char schedule[16];     /* "onecycle", "constant" */
-    double lr;             /* peak learning rate */
-    double momentum;       /* of sgd */
-    char algo[32];         /* allreduce: "ring", "mpi" */
-    char device[16];       /* "cpu", "auto" */
-    int threads;           /* per rank; 0: cores of the host / ranks on it, at least 1 */
+    char model[64];      /* a known name: "cnn", "mlp" */
+    json_t *layers;      /* or a model of the learner's own: the JSON of a model_spec; owned; else NULL */
+    char data[PATH_MAX]; /* "mnist" or a directory with the four IDX files */
+    int batch;           /* per rank */
+    int epochs;          /* 0 where steps or seconds bound the run */
+    long steps;          /* 0: no such bound */
+    double seconds;      /* 0: no such bound */
+    char optimizer[16];  /* "adam", "sgd" */
+    char schedule[16];   /* "onecycle", "constant" */
+    double lr;           /* peak learning rate */
+    double momentum;     /* of sgd */
+    char algo[32];       /* allreduce: "ring", "mpi" */
+    char device[16];     /* "cpu", "auto" */
+    int threads;         /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
-    double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */
+    double pause_s; /* sleep between steps: a long run that burns nothing (lesson 01) */
 };
 
 struct job_allreduce {
-    char algos[128];                /* comma separated: "ring,mpi" */
-    size_t bytes[JOB_MAX_SIZES];    /* of float32 */
+    char algos[128];             /* comma separated: "ring,mpi" */
+    size_t bytes[JOB_MAX_SIZES]; /* of float32 */
     int sizes;
-    int iters;                      /* timed iterations per size */
-    bool check;                     /* compare with a float64 sum */
-    char buffer[16];                /* "engine" (allocated by comm) or "private" (malloc) */
+    int iters;       /* timed iterations per size */
+    bool check;      /* compare with a float64 sum */
+    char buffer[16]; /* "engine" (allocated by comm) or "private" (malloc) */
 };
 
 struct job_ranks {
@@ -60,24 +60,24 @@ struct job_ranks {
     int count_total;
     long lengths[JOB_MAX_SIZES]; /* elements of x, float32, at each number of ranks */
     int length_total;
-    bool coroutines;            /* in one process, without MPI */
+    bool coroutines; /* in one process, without MPI */
 };
 
 struct job_script {
-    char file[PATH_MAX];     /* the Lua file (JOB_SCRIPT) or the learner's file (JOB_CHECK) */
-    char exercise[64];       /* JOB_CHECK: name, e.g. "04-ring-allreduce" */
-    char directory[PATH_MAX];/* JOB_CHECK: the exercise's folder with check.lua */
-    bool instant;            /* JOB_CHECK: rank scripts as coroutines and no training: the check on saving */
+    char file[PATH_MAX];      /* the Lua file (JOB_SCRIPT) or the learner's file (JOB_CHECK) */
+    char exercise[64];        /* JOB_CHECK: name, e.g. "04-ring-allreduce" */
+    char directory[PATH_MAX]; /* JOB_CHECK: the exercise's folder with check.lua */
+    bool instant;             /* JOB_CHECK: rank scripts as coroutines and no training: the check on saving */
 };
 
 struct job {
     int version;
     enum job_kind kind;
-    char label[64];       /* in the run's id: "cnn-mnist" */
-    char parent[128];     /* id of the run whose script asked for this one, "" otherwise */
+    char label[64];   /* in the run's id: "cnn-mnist" */
+    char parent[128]; /* id of the run whose script asked for this one, "" otherwise */
     int ranks;
-    char hosts[256];      /* "" : this host */
-    char launcher[16];    /* "local" */
+    char hosts[256];   /* "" : this host */
+    char launcher[16]; /* "local" */
     struct job_train train;
     struct job_allreduce allreduce;
     struct job_ranks rank_script;
@@ -97,8 +97,9 @@ void job_default_label(const struct job *job, char *label, size_t size);
 /* Checks every field that can be checked without the machine: names, ranges. ERROR_INPUT names the option. */
 bool job_validate(const struct job *job, struct error *e);
 
-json_t *job_to_json(const struct job *job);                                    /* a new reference */
-bool job_from_json(struct job *job, const json_t *object, struct error *e);    /* strict: unknown fields are errors */
-bool job_load(struct job *job, const char *rundir, struct error *e);           /* reads rundir/job.json */
+json_t *job_to_json(const struct job *job); /* a new reference */
+bool job_from_json(struct job *job, const json_t *object,
+                   struct error *e);                                 /* strict: unknown fields are errors */
+bool job_load(struct job *job, const char *rundir, struct error *e); /* reads rundir/job.json */
 
 #endif
