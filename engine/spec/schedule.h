@@ -2,9 +2,9 @@
  * schedule.h - a collective written once, as the list of messages it consists of.
  *
  * engine/comm executes a schedule, cluster-sim times it, the application draws it, the ring exercise's judge
- * counts it. Transfers are ordered by round; all transfers of a round may run at the same time, and a transfer
- * of round k may use what round k-1 brought. Offsets and lengths count elements of the buffer, any length and
- * any number of ranks, so a chunk may be empty (its transfer is then left out: nothing is sent).
+ * counts it. Transfers are ordered by round; all transfers of a round may run at the same time, and a
+ * transfer of round k may use what round k-1 brought. Offsets and lengths count elements of the buffer, any
+ * length and any number of ranks, so a chunk may be empty (its transfer is then left out: nothing is sent).
  */
 #ifndef RINGSIDE_SPEC_SCHEDULE_H
 #define RINGSIDE_SPEC_SCHEDULE_H
@@ -47,7 +47,10 @@ size_t chunk_length(size_t length, int n, int i);
  */
 bool schedule_ring(struct schedule *s, int ranks, size_t length, struct error *e);
 
-/* By name: "ring". ERROR_INPUT names the algorithms there are. */
+/* The name of the i-th algorithm there is, NULL past the last. */
+const char *schedule_algo(int i);
+
+/* By name: "ring". ERROR_INPUT names the algorithms there are. On failure *s is empty. */
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);
 void schedule_free(struct schedule *s);
 

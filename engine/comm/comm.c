@@ -1,0 +1,275 @@
+#include "engine/comm/comm.h"
+
+#include "engine/comm/comm_internal.h"
+#include "engine/comm/executor.h"
+#include "engine/comm/idle.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool duplicate(MPI_Comm *comm, struct error *e)
+{
+    if (!mpi_ok(MPI_Comm_dup(MPI_COMM_WORLD, comm), "starting MPI", e))
+        return false;
+    return mpi_ok(MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN), "starting MPI", e);
+}
+
+struct comm *comm_open(int *argc, char ***argv, struct error *e)
+{
+    struct comm *c = calloc(1, sizeof *c);
+    if (!c) {
+        error_set(e, ERROR_FAILED, "out of memory");
+        return NULL;
+    }
+    c->failed_rank = -1;
+    c->fault_request = MPI_REQUEST_NULL;
+    int provided = 0;
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_SERIALIZED) {
+        error_set(e, ERROR_MISSING,
+                  "MPI does not start here: start the ranks with mpirun, and see `ringside doctor`");
+        goto fail;
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm data = MPI_COMM_NULL;
+    if (!duplicate(&c->collective, e) || !duplicate(&c->fault, e) || !duplicate(&data, e) ||
+        !mpi_ok(MPI_Comm_rank(MPI_COMM_WORLD, &c->rank), "starting MPI", e) ||
+        !mpi_ok(MPI_Comm_size(MPI_COMM_WORLD, &c->size), "starting MPI", e))
+        goto fail;
+    mpi_transport_init(&c->data, c, data, c->rank, c->size);
+    if (c->rank == 0 && c->size > 1 &&
+        !mpi_ok(MPI_Irecv(c->fault_text, COMM_SENTENCE, MPI_CHAR, MPI_ANY_SOURCE, 0, c->fault,
+                          &c->fault_request),
+                "starting MPI", e))
+        goto fail;
+    return c;
+fail:
+    free(c);
+    return NULL;
+}
+
+void comm_close(struct comm *c)
+{
+    if (!c)
+        return;
+    if (c->fault_request != MPI_REQUEST_NULL) {
+        MPI_Cancel(&c->fault_request);
+        MPI_Wait(&c->fault_request, MPI_STATUS_IGNORE);
+    }
+    plan_free(c->plan);
+    MPI_Comm_free(&c->data.comm);
+    MPI_Comm_free(&c->fault);
+    MPI_Comm_free(&c->collective);
+    MPI_Finalize();
+    free(c);
+}
+
+int comm_rank(const struct comm *c)
+{
+    return c->rank;
+}
+
+int comm_size(const struct comm *c)
+{
+    return c->size;
+}
+
+struct transport *comm_transport(struct comm *c)
+{
+    return &c->data.transport;
+}
+
+float *comm_buffer(struct comm *c, size_t elements, struct error *e)
+{
+    (void)c;
+    size_t bytes = elements <= SIZE_MAX / 8 ? (elements * sizeof(float) + 64) / 64 * 64 : 0;
+    float *buffer = bytes ? aligned_alloc(64, bytes) : NULL;
+    if (!buffer) {
+        error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu elements", elements);
+        return NULL;
+    }
+    memset(buffer, 0, bytes);
+    return buffer;
+}
+
+void comm_buffer_free(struct comm *c, float *buffer)
+{
+    (void)c;
+    free(buffer);
+}
+
+bool fault_check(struct comm *c, struct error *e)
+{
+    if (c->fault_request == MPI_REQUEST_NULL)
+        return true;
+    int done = 0;
+    MPI_Status status;
+    if (MPI_Test(&c->fault_request, &done, &status) != MPI_SUCCESS || !done)
+        return true;
+    c->failed_rank = status.MPI_SOURCE;
+    return error_set(e, ERROR_FAILED, "%s", c->fault_text);
+}
+
+int comm_failed_rank(const struct comm *c)
+{
+    return c->failed_rank;
+}
+
+bool comm_wait(struct comm *c, MPI_Request *request, const char *doing, struct error *e)
+{
+    struct idle idle = {0};
+    for (;;) {
+        int done = 0;
+        if (!mpi_ok(MPI_Test(request, &done, MPI_STATUS_IGNORE), doing, e))
+            return false;
+        if (done)
+            return true;
+        if (!fault_check(c, e))
+            return false;
+        idle_step(&idle);
+    }
+}
+
+bool comm_fail(struct comm *c, const char *sentence, double timeout_s)
+{
+    if (c->rank == 0)
+        return true;
+    if (c->fault_told)
+        return false;
+    c->fault_told = true;
+    char host[COMM_HOST] = "unknown host";
+    gethostname(host, sizeof host - 1);
+    /* Lives as long as the process: where the wait below gives up, MPI may still read it. */
+    snprintf(c->fault_text, sizeof c->fault_text, "rank %d on %s: %s", c->rank, host, sentence);
+    MPI_Request request;
+    if (MPI_Issend(c->fault_text, (int)strlen(c->fault_text) + 1, MPI_CHAR, 0, 0, c->fault, &request) !=
+        MPI_SUCCESS)
+        return false;
+    struct idle idle = {0};
+    for (double end = sink_clock() + timeout_s; sink_clock() < end; idle_step(&idle)) {
+        int done = 0;
+        if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return false;
+        if (done)
+            return true;
+    }
+    return false;
+}
+
+_Noreturn void comm_abort(struct comm *c, int code)
+{
+    MPI_Abort(c ? c->collective : MPI_COMM_WORLD, code);
+    _exit(code);
+}
+
+void comm_library(char *text, size_t size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = 0;
+    snprintf(text, size, "%s", version);
+}
+
+/* --- collectives --------------------------------------------------------------------------------------- */
+
+enum { PIECE = 1 << 30 }; /* MPI counts in int: longer data go in pieces */
+
+bool comm_broadcast(struct comm *c, void *data, size_t bytes, int root, struct error *e)
+{
+    for (size_t at = 0; at < bytes; at += PIECE) {
+        size_t piece = bytes - at < PIECE ? bytes - at : PIECE;
+        MPI_Request request;
+        if (!mpi_ok(MPI_Ibcast((char *)data + at, (int)piece, MPI_BYTE, root, c->collective, &request),
+                    "broadcasting", e) ||
+            !comm_wait(c, &request, "broadcasting", e))
+            return false;
+    }
+    return true;
+}
+
+bool comm_gather(struct comm *c, const void *mine, size_t bytes, void *all, struct error *e)
+{
+    if (bytes > INT_MAX)
+        return error_set(e, ERROR_INPUT, "gathering %zu bytes from each rank: at most 2 GiB", bytes);
+    MPI_Request request;
+    return mpi_ok(
+               MPI_Igather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, c->collective, &request),
+               "gathering", e) &&
+           comm_wait(c, &request, "gathering", e);
+}
+
+static bool doubles(struct comm *c, double *x, int n, MPI_Op op, const char *doing, struct error *e)
+{
+    MPI_Request request;
+    return mpi_ok(MPI_Iallreduce(MPI_IN_PLACE, x, n, MPI_DOUBLE, op, c->collective, &request), doing, e) &&
+           comm_wait(c, &request, doing, e);
+}
+
+bool comm_sum_double(struct comm *c, double *x, int n, struct error *e)
+{
+    return doubles(c, x, n, MPI_SUM, "summing over the ranks", e);
+}
+
+bool comm_max_double(struct comm *c, double *x, int n, struct error *e)
+{
+    return doubles(c, x, n, MPI_MAX, "finding the largest over the ranks", e);
+}
+
+bool comm_barrier(struct comm *c, struct error *e)
+{
+    MPI_Request request;
+    return mpi_ok(MPI_Ibarrier(c->collective, &request), "waiting for all ranks", e) &&
+           comm_wait(c, &request, "waiting for all ranks", e);
+}
+
+/* --- allreduce ----------------------------------------------------------------------------------------- */
+
+bool comm_algo_check(const char *algo, struct error *e)
+{
+    if (strcmp(algo, "mpi") == 0)
+        return true;
+    for (int i = 0; schedule_algo(i); i++)
+        if (strcmp(algo, schedule_algo(i)) == 0)
+            return true;
+    char known[128] = "mpi";
+    for (int i = 0; schedule_algo(i); i++) {
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, ", %s", schedule_algo(i));
+    }
+    return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: %s)", algo,
+                     known);
+}
+
+static bool mpi_allreduce(struct comm *c, float *x, size_t n, struct error *e)
+{
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t piece = n - at < PIECE ? n - at : PIECE;
+        if (!mpi_ok(MPI_Allreduce(MPI_IN_PLACE, x + at, (int)piece, MPI_FLOAT, MPI_SUM, c->collective),
+                    "MPI_Allreduce", e))
+            return false;
+    }
+    return true;
+}
+
+bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
+                    struct error *e)
+{
+    hop_log_clear(log);
+    if (strcmp(algo, "mpi") == 0)
+        return mpi_allreduce(c, x, n, e);
+    const struct schedule *have = c->plan ? plan_schedule(c->plan) : NULL;
+    if (!have || have->length != n || strcmp(have->algo, algo) != 0) {
+        struct schedule s;
+        if (!comm_algo_check(algo, e) || !schedule_make(&s, algo, c->size, n, e))
+            return false;
+        plan_free(c->plan);
+        c->plan = plan_new(&s, c->rank, 0, e);
+        if (!c->plan)
+            return false;
+    }
+    return plan_run(c->plan, comm_transport(c), x, log, e);
+}

@@ -1,0 +1,92 @@
+/*
+ * comm.h - all ranks of a job, and the collectives they share.
+ *
+ * The one owner of MPI in a process: opened once by main(), handed to whoever needs the other ranks. It
+ * belongs to one thread. Every function that names "all ranks" is collective: each rank must call it, in the
+ * same order, with the same sizes. MPI's errors are returned as sentences. Waiting polls and steps aside, so
+ * more ranks than cores do not stand in each other's way; and while rank 0 waits it hears comm_fail of the
+ * others, so that the sentence of a rank that fails becomes the error of rank 0's collective instead of a
+ * hang. After an error in a collective the ranks are no longer in step: report it and leave.
+ */
+#ifndef RINGSIDE_COMM_COMM_H
+#define RINGSIDE_COMM_COMM_H
+
+#include "engine/base/error.h"
+#include "engine/base/sink.h"
+#include "engine/base/transport.h"
+
+#include <stddef.h>
+
+struct comm;    /* all ranks of the job */
+struct hop_log; /* when each transfer of one collective began and ended, as this rank saw it */
+
+/* MPI_Init_thread and communicators of our own, whose errors return. ERROR_MISSING where MPI cannot start. */
+struct comm *comm_open(int *argc, char ***argv, struct error *e);
+void comm_close(struct comm *c); /* MPI_Finalize: collective; NULL is fine */
+
+int comm_rank(const struct comm *c);
+int comm_size(const struct comm *c);
+
+/* Point to point over all ranks, on a communicator apart from that of the collectives. Owned by c. */
+struct transport *comm_transport(struct comm *c);
+
+/*
+ * A transport over the first `ranks` ranks only (for rank scripts run at several counts after one start).
+ * Collective over all ranks; ranks outside get true and *t NULL. Free it with comm_transport_free before
+ * comm_close.
+ */
+bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struct error *e);
+void comm_transport_free(struct transport *t);
+
+/* `elements` floats, 64-byte aligned, zeroed: the gradient buffer. Local. n = 0 gives a buffer too. */
+float *comm_buffer(struct comm *c, size_t elements, struct error *e);
+void comm_buffer_free(struct comm *c, float *buffer);
+
+/*
+ * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce) or any name schedule_make knows ("ring").
+ * log: filled with the times of this operation's transfers (what was in it is dropped), or NULL.
+ * The sum is the same, bit for bit, on all ranks.
+ */
+bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
+                    struct error *e);
+
+/* Whether comm_allreduce knows it; ERROR_INPUT names those there are. Local. */
+bool comm_algo_check(const char *algo, struct error *e);
+
+/* data of the root goes to all ranks. */
+bool comm_broadcast(struct comm *c, void *data, size_t bytes, int root, struct error *e);
+/* all (looked at on rank 0 only) gets size * bytes in rank order. */
+bool comm_gather(struct comm *c, const void *mine, size_t bytes, void *all, struct error *e);
+/* x[0..n) summed over all ranks, everywhere. */
+bool comm_sum_double(struct comm *c, double *x, int n, struct error *e);
+/* x[0..n): the largest over all ranks, everywhere. */
+bool comm_max_double(struct comm *c, double *x, int n, struct error *e);
+bool comm_barrier(struct comm *c, struct error *e);
+
+/*
+ * For a rank that fails alone: hands its sentence to rank 0, which hears it while it waits in a collective
+ * (whose error it becomes: "rank 2 (host): sentence"). Waits at most timeout_s for that. True where rank 0
+ * took it. On rank 0 nothing is sent: true.
+ */
+bool comm_fail(struct comm *c, const char *sentence, double timeout_s);
+/* Whether the last error of a collective on rank 0 was another rank's comm_fail; -1: no; else that rank. */
+int comm_failed_rank(const struct comm *c);
+/* Ends every rank of the job at once, this one too. The last resort; does not return. */
+_Noreturn void comm_abort(struct comm *c, int code);
+
+/* "Open MPI v4.1.4 ...": the library's own words, one line. Needs no comm. */
+void comm_library(char *text, size_t size);
+
+struct hop_log *hop_log_new(struct error *e);
+void hop_log_free(struct hop_log *log);
+
+/*
+ * Gathers the log from all ranks (collective: every rank calls it); rank 0 emits one `hop` event per transfer
+ * through the sink (others may pass NULL): op (the caller's number of the operation), algo, phase, hop (the
+ * round), from, to, chunk, bytes, t0 (the sender began), t1 (the receiver had it, added where it reduces), in
+ * seconds since the run began. An empty log (one rank, no elements, "mpi") emits nothing.
+ */
+bool hop_log_emit(struct comm *c, struct hop_log *log, long op, const char *algo, struct event_sink *sink,
+                  struct error *e);
+
+#endif

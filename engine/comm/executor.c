@@ -1,0 +1,321 @@
+#include "engine/comm/executor.h"
+
+#include "engine/comm/comm_internal.h"
+#include "engine/comm/idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WINDOW = 2,    /* segments of a transfer under way at once */
+    LOOKAHEAD = 1, /* rounds that may begin before the oldest has ended; each step waits for what it needs */
+    TAGS = 32768,  /* MPI promises tags up to 32767 */
+};
+
+/* One transfer, seen from this rank. Counts are of elements of the transfer. */
+struct step {
+    const struct transfer *transfer;
+    int index; /* in the schedule: the tag both ranks agree on */
+    bool send;
+    bool staged;           /* a receive by way of scratch memory */
+    int needs, need_count; /* steps that must have come this far first: plan->needs[needs ...] */
+    size_t segment;        /* length of all its segments but the last */
+    /* While it runs: */
+    size_t posted, done;
+    struct pending pending[WINDOW]; /* oldest first */
+    float *scratch[WINDOW];
+    int flying;
+    double t0, t1;
+};
+
+struct plan {
+    struct schedule schedule;
+    int rank;
+    struct step *steps; /* ordered by round */
+    int count;
+    int *needs;
+    int need_total, need_capacity;
+    size_t scratch_length; /* elements of each scratch segment */
+    float **free_scratch;
+    int free_count, scratch_total;
+};
+
+static bool overlap(const struct transfer *a, const struct transfer *b)
+{
+    return a->offset < b->offset + b->length && b->offset < a->offset + a->length;
+}
+
+static bool need(struct plan *p, int before, struct error *e)
+{
+    if (p->need_total == p->need_capacity) {
+        int capacity = p->need_capacity ? 2 * p->need_capacity : 64;
+        int *grown = realloc(p->needs, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return error_set(e, ERROR_FAILED, "out of memory for the plan of an allreduce");
+        p->needs = grown;
+        p->need_capacity = capacity;
+    }
+    p->needs[p->need_total++] = before;
+    return true;
+}
+
+/*
+ * What step i waits for. A send needs what earlier rounds brought. A receive must not touch elements that an
+ * earlier step still sends or brings; where this very round sends them too, it is staged and added
+ * afterwards.
+ */
+static bool find_needs(struct plan *p, int i, struct error *e)
+{
+    struct step *s = &p->steps[i];
+    s->needs = p->need_total;
+    for (int j = 0; j < p->count && p->steps[j].transfer->round <= s->transfer->round; j++) {
+        const struct step *other = &p->steps[j];
+        bool earlier = other->transfer->round < s->transfer->round;
+        if (j == i || !overlap(other->transfer, s->transfer))
+            continue;
+        if (s->send ? !earlier || other->send : !earlier && !other->send && j > i)
+            continue;
+        if (!earlier && !s->send && other->send)
+            s->staged = true;
+        if (!need(p, j, e))
+            return false;
+    }
+    s->need_count = p->need_total - s->needs;
+    return true;
+}
+
+struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error *e)
+{
+    struct plan *p = calloc(1, sizeof *p);
+    if (!p) {
+        schedule_free(s);
+        error_set(e, ERROR_FAILED, "out of memory for the plan of an allreduce");
+        return NULL;
+    }
+    p->schedule = *s;
+    memset(s, 0, sizeof *s);
+    p->rank = rank;
+    if (segment == 0)
+        segment = PLAN_SEGMENT;
+    for (int i = 0; i < p->schedule.count; i++)
+        p->count += p->schedule.transfers[i].from == rank || p->schedule.transfers[i].to == rank;
+    p->steps = calloc((size_t)p->count + 1, sizeof *p->steps);
+    if (!p->steps) {
+        error_set(e, ERROR_FAILED, "out of memory for the plan of an allreduce");
+        goto fail;
+    }
+    int n = 0;
+    for (int i = 0; i < p->schedule.count; i++) {
+        const struct transfer *t = &p->schedule.transfers[i];
+        if ((t->from != rank && t->to != rank) || t->length == 0)
+            continue;
+        /* Segments of equal length, so that none is a mere rest. */
+        size_t segments = (t->length + segment - 1) / segment;
+        p->steps[n++] = (struct step){.transfer = t,
+                                      .index = i,
+                                      .send = t->from == rank,
+                                      .staged = t->from != rank && t->reduce,
+                                      .segment = (t->length + segments - 1) / segments};
+    }
+    p->count = n;
+    for (int i = 0; i < n; i++) {
+        if (!find_needs(p, i, e))
+            goto fail;
+        if (p->steps[i].staged && p->steps[i].segment > p->scratch_length)
+            p->scratch_length = p->steps[i].segment;
+    }
+    return p;
+fail:
+    plan_free(p);
+    return NULL;
+}
+
+void plan_free(struct plan *p)
+{
+    if (!p)
+        return;
+    for (int i = 0; i < p->free_count; i++)
+        free(p->free_scratch[i]);
+    free(p->free_scratch);
+    free(p->needs);
+    free(p->steps);
+    schedule_free(&p->schedule);
+    free(p);
+}
+
+const struct schedule *plan_schedule(const struct plan *p)
+{
+    return &p->schedule;
+}
+
+/* A segment of scratch memory: the one given back last, which is still in the cache, or a new one. */
+static float *scratch_take(struct plan *p, struct error *e)
+{
+    if (p->free_count)
+        return p->free_scratch[--p->free_count];
+    float **grown = realloc(p->free_scratch, ((size_t)p->scratch_total + 1) * sizeof *grown);
+    if (grown)
+        p->free_scratch = grown;
+    size_t bytes = (p->scratch_length * sizeof(float) + 63) / 64 * 64;
+    float *scratch = grown ? aligned_alloc(64, bytes) : NULL;
+    if (!scratch) {
+        error_set(e, ERROR_FAILED, "out of memory for %zu bytes to receive into", bytes);
+        return NULL;
+    }
+    p->scratch_total++;
+    return scratch;
+}
+
+static void scratch_give(struct plan *p, float *scratch)
+{
+    p->free_scratch[p->free_count++] = scratch;
+}
+
+static size_t segment_length(const struct step *s, size_t begin)
+{
+    size_t rest = s->transfer->length - begin;
+    return rest < s->segment ? rest : s->segment;
+}
+
+/* Whether elements [begin, begin + length) of the step are free to be sent, received or added now. */
+static bool ready(const struct plan *p, const struct step *s, size_t begin, size_t length)
+{
+    size_t lo = s->transfer->offset + begin, hi = lo + length;
+    for (int i = 0; i < s->need_count; i++) {
+        const struct step *before = &p->steps[p->needs[s->needs + i]];
+        size_t from = before->transfer->offset, end = from + before->transfer->length;
+        if (lo >= end || hi <= from)
+            continue;
+        if (from + before->done < (hi < end ? hi : end))
+            return false;
+    }
+    return true;
+}
+
+static void add(float *restrict to, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+/* Starts the segments there is room and leave for. */
+static bool step_post(struct plan *p, struct step *s, struct transport *t, float *x, bool *moved,
+                      struct error *e)
+{
+    const struct transfer *transfer = s->transfer;
+    while (s->flying < WINDOW && s->posted < transfer->length) {
+        size_t length = segment_length(s, s->posted);
+        if (!s->staged && !ready(p, s, s->posted, length))
+            break;
+        float *data = x + transfer->offset + s->posted;
+        struct pending *pending = &s->pending[s->flying];
+        int tag = s->index % TAGS;
+        if (s->posted == 0)
+            s->t0 = sink_clock();
+        s->scratch[s->flying] = s->staged ? scratch_take(p, e) : NULL;
+        if (s->staged && !s->scratch[s->flying])
+            return false;
+        bool ok = s->send
+                      ? t->ops->send_start(t, transfer->to, tag, data, length * sizeof *x, false, pending, e)
+                      : t->ops->recv_start(t, transfer->from, tag, s->staged ? s->scratch[s->flying] : data,
+                                           length * sizeof *x, pending, e);
+        s->flying++; /* its scratch memory is given back in any case */
+        if (!ok)
+            return false;
+        s->posted += length;
+        *moved = true;
+    }
+    return true;
+}
+
+/* Takes in the segments that are done, oldest first. */
+static bool step_finish(struct plan *p, struct step *s, struct transport *t, float *x, bool *moved,
+                        struct error *e)
+{
+    while (s->flying > 0) {
+        size_t length = segment_length(s, s->done);
+        enum progress progress = t->ops->test(t, &s->pending[0], e); /* none is done: it came before */
+        if (progress == PROGRESS_FAILED)
+            return false;
+        if (progress == PROGRESS_BUSY || (s->staged && !ready(p, s, s->done, length)))
+            return true;
+        float *data = x + s->transfer->offset + s->done;
+        if (s->staged) {
+            if (s->transfer->reduce)
+                add(data, s->scratch[0], length);
+            else
+                memcpy(data, s->scratch[0], length * sizeof *data);
+            scratch_give(p, s->scratch[0]);
+        }
+        s->flying--;
+        memmove(s->pending, s->pending + 1, (size_t)s->flying * sizeof *s->pending);
+        memmove(s->scratch, s->scratch + 1, (size_t)s->flying * sizeof *s->scratch);
+        s->done += length;
+        *moved = true;
+        if (s->done == s->transfer->length)
+            s->t1 = sink_clock();
+    }
+    return true;
+}
+
+static bool run(struct plan *p, struct transport *t, float *x, struct error *e)
+{
+    struct idle idle = {0};
+    for (int first = 0; first < p->count;) {
+        bool moved = false;
+        int last_round = p->steps[first].transfer->round + LOOKAHEAD;
+        for (int i = first; i < p->count && p->steps[i].transfer->round <= last_round; i++) {
+            struct step *s = &p->steps[i];
+            if (s->done == s->transfer->length)
+                continue;
+            if (!step_post(p, s, t, x, &moved, e) || !step_finish(p, s, t, x, &moved, e))
+                return error_wrap(e, "%s allreduce, round %d, rank %d to rank %d", p->schedule.algo,
+                                  s->transfer->round, s->transfer->from, s->transfer->to);
+        }
+        while (first < p->count && p->steps[first].done == p->steps[first].transfer->length)
+            first++;
+        if (moved)
+            idle_reset(&idle);
+        else
+            idle_step(&idle);
+    }
+    return true;
+}
+
+static bool keep_log(const struct plan *p, struct hop_log *log, struct error *e)
+{
+    if (!hop_log_reserve(log, p->count, e))
+        return false;
+    for (int i = 0; i < p->count; i++) {
+        const struct step *s = &p->steps[i];
+        const struct transfer *t = s->transfer;
+        log->records[log->count++] = (struct hop_record){.round = t->round,
+                                                         .from = t->from,
+                                                         .to = t->to,
+                                                         .chunk = t->chunk,
+                                                         .phase = (int32_t)t->phase,
+                                                         .sent = s->send,
+                                                         .index = s->index,
+                                                         .bytes = t->length * sizeof(float),
+                                                         .t0 = s->t0,
+                                                         .t1 = s->t1};
+    }
+    return true;
+}
+
+bool plan_run(struct plan *p, struct transport *t, float *x, struct hop_log *log, struct error *e)
+{
+    if (t->size != p->schedule.ranks || t->rank != p->rank)
+        return error_set(e, ERROR_INPUT, "a plan for rank %d of %d was run as rank %d of %d", p->rank,
+                         p->schedule.ranks, t->rank, t->size);
+    for (int i = 0; i < p->count; i++) {
+        struct step *s = &p->steps[i];
+        s->posted = s->done = 0;
+        s->flying = 0;
+    }
+    bool ok = run(p, t, x, e);
+    if (!ok) /* what is still under way may write into its scratch memory: leave that to the end of the
+                process */
+        return false;
+    return !log || keep_log(p, log, e);
+}

@@ -1,0 +1,22 @@
+/*
+ * idle.h - what to do between two polls that brought nothing.
+ *
+ * Spinning is fastest while the partner runs on another core, and ruinous where it waits for this one. So:
+ * spin for a moment, then give the core away at each poll, then sleep for short, growing times. Reset it at
+ * any progress.
+ */
+#ifndef RINGSIDE_COMM_IDLE_H
+#define RINGSIDE_COMM_IDLE_H
+
+struct idle {
+    unsigned polls;
+};
+
+static inline void idle_reset(struct idle *idle)
+{
+    idle->polls = 0;
+}
+
+void idle_step(struct idle *idle);
+
+#endif

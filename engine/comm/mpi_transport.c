@@ -1,0 +1,211 @@
+/*
+ * mpi_transport.c - `struct transport` over MPI point to point.
+ *
+ * A pending holds the MPI_Request and, for a receive, the number of bytes that must come: MPI accepts shorter
+ * messages silently, so the length is checked when the message is there.
+ */
+#include "engine/comm/comm_internal.h"
+#include "engine/comm/idle.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request must fit into a pending's handle");
+
+/* handle[1]: 0 none, 1 a send, else a receive of handle[1] - 2 bytes. */
+enum { HANDLE_SEND = 1, HANDLE_RECV = 2 };
+
+/* While a test finds nothing, how often rank 0 looks whether another rank has reported an error. */
+enum { FAULT_INTERVAL = 256 };
+
+bool mpi_ok(int code, const char *doing, struct error *e)
+{
+    if (code == MPI_SUCCESS)
+        return true;
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    return error_set(e, ERROR_FAILED, "%s: MPI reports: %s", doing, text);
+}
+
+static void pending_set(struct pending *p, MPI_Request request, uintptr_t what)
+{
+    p->handle[0] = 0;
+    memcpy(&p->handle[0], &request, sizeof request);
+    p->handle[1] = what;
+}
+
+static bool peer_check(const struct transport *t, int peer, size_t bytes, const char *verb, struct error *e)
+{
+    if (peer < 0 || peer >= t->size)
+        return error_set(e, ERROR_INPUT, "rank %d cannot %s rank %d: the ranks are 0 to %d", t->rank, verb,
+                         peer, t->size - 1);
+    if (bytes > INT_MAX)
+        return error_set(e, ERROR_INPUT,
+                         "rank %d cannot %s rank %d %zu bytes at once: a message holds at most 2 GiB",
+                         t->rank, verb, peer, bytes);
+    return true;
+}
+
+static bool send_start(struct transport *t, int to, int tag, const void *data, size_t bytes, bool synchronous,
+                       struct pending *p, struct error *e)
+{
+    struct mpi_transport *m = t->self;
+    memset(p, 0, sizeof *p);
+    if (!peer_check(t, to, bytes, "send to", e))
+        return false;
+    MPI_Request request;
+    int code = synchronous ? MPI_Issend(data, (int)bytes, MPI_BYTE, to, tag, m->comm, &request)
+                           : MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, m->comm, &request);
+    if (code != MPI_SUCCESS) {
+        mpi_ok(code, "sending", e);
+        return error_wrap(e, "rank %d to rank %d, %zu bytes", t->rank, to, bytes);
+    }
+    pending_set(p, request, HANDLE_SEND);
+    return true;
+}
+
+static bool recv_start(struct transport *t, int from, int tag, void *data, size_t bytes, struct pending *p,
+                       struct error *e)
+{
+    struct mpi_transport *m = t->self;
+    memset(p, 0, sizeof *p);
+    if (!peer_check(t, from, bytes, "receive from", e))
+        return false;
+    MPI_Request request;
+    int code = MPI_Irecv(data, (int)bytes, MPI_BYTE, from, tag, m->comm, &request);
+    if (code != MPI_SUCCESS) {
+        mpi_ok(code, "receiving", e);
+        return error_wrap(e, "rank %d from rank %d, %zu bytes", t->rank, from, bytes);
+    }
+    pending_set(p, request, HANDLE_RECV + (uintptr_t)bytes);
+    return true;
+}
+
+/* The message is there: is it the one that was expected? */
+static enum progress recv_finish(const struct transport *t, int code, const MPI_Status *status,
+                                 size_t expected, struct error *e)
+{
+    int class = MPI_SUCCESS, came = MPI_UNDEFINED;
+    MPI_Error_class(code, &class);
+    if (class != MPI_SUCCESS && class != MPI_ERR_TRUNCATE) {
+        mpi_ok(code, "receiving", e);
+        error_wrap(e, "rank %d, %zu bytes", t->rank, expected);
+        return PROGRESS_FAILED;
+    }
+    MPI_Get_count(status, MPI_BYTE, &came);
+    if (class == MPI_SUCCESS && came != MPI_UNDEFINED && (size_t)came == expected)
+        return PROGRESS_DONE;
+    if (came != MPI_UNDEFINED && (size_t)came != expected)
+        error_set(e, ERROR_FAILED,
+                  "rank %d expected a message of %zu bytes from rank %d, but %d bytes came: both must name "
+                  "the same length",
+                  t->rank, expected, status->MPI_SOURCE, came);
+    else
+        error_set(e, ERROR_FAILED,
+                  "rank %d expected a message of %zu bytes from rank %d, but a longer one came: both must "
+                  "name the same length",
+                  t->rank, expected, status->MPI_SOURCE);
+    return PROGRESS_FAILED;
+}
+
+static enum progress test(struct transport *t, struct pending *p, struct error *e)
+{
+    if (p->handle[1] == 0)
+        return PROGRESS_DONE;
+    struct mpi_transport *m = t->self;
+    MPI_Request request;
+    memcpy(&request, &p->handle[0], sizeof request);
+    MPI_Status status;
+    int done = 0;
+    int code = MPI_Test(&request, &done, &status);
+    if (code == MPI_SUCCESS && !done) {
+        memcpy(&p->handle[0], &request, sizeof request);
+        if (++m->busy % FAULT_INTERVAL || fault_check(m->home, e))
+            return PROGRESS_BUSY;
+        MPI_Request_free(&request); /* nobody waits for it any more; the job is about to end */
+        memset(p, 0, sizeof *p);
+        return PROGRESS_FAILED;
+    }
+    uintptr_t what = p->handle[1];
+    memset(p, 0, sizeof *p);
+    if (what >= HANDLE_RECV)
+        return recv_finish(t, code, &status, what - HANDLE_RECV, e);
+    if (mpi_ok(code, "sending", e))
+        return PROGRESS_DONE;
+    error_wrap(e, "rank %d", t->rank);
+    return PROGRESS_FAILED;
+}
+
+static bool wait_all(struct transport *t, struct pending *p, int n, struct error *e)
+{
+    struct idle idle = {0};
+    for (int first = 0; first < n;) {
+        bool moved = false;
+        for (int i = first; i < n; i++) {
+            if (p[i].handle[1] == 0)
+                continue;
+            enum progress progress = test(t, &p[i], e);
+            if (progress == PROGRESS_FAILED)
+                return false;
+            moved |= progress == PROGRESS_DONE;
+        }
+        while (first < n && p[first].handle[1] == 0)
+            first++;
+        if (moved)
+            idle_reset(&idle);
+        else
+            idle_step(&idle);
+    }
+    return true;
+}
+
+static const struct transport_ops mpi_ops = {
+    .name = "mpi",
+    .send_start = send_start,
+    .recv_start = recv_start,
+    .test = test,
+    .wait = wait_all,
+};
+
+void mpi_transport_init(struct mpi_transport *t, struct comm *home, MPI_Comm comm, int rank, int size)
+{
+    *t = (struct mpi_transport){.comm = comm, .home = home};
+    t->transport = (struct transport){.ops = &mpi_ops, .self = t, .rank = rank, .size = size};
+}
+
+bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struct error *e)
+{
+    *t = NULL;
+    if (ranks < 1 || ranks > c->size)
+        return error_set(e, ERROR_INPUT, "a group of %d ranks was asked for, but the job has %d", ranks,
+                         c->size);
+    struct mpi_transport *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(e, ERROR_FAILED, "out of memory for a group of %d ranks", ranks);
+    bool inside = c->rank < ranks;
+    MPI_Comm group = MPI_COMM_NULL;
+    if (!mpi_ok(MPI_Comm_split(c->collective, inside ? 0 : MPI_UNDEFINED, c->rank, &group),
+                "making a group of ranks", e)) {
+        free(m);
+        return false;
+    }
+    if (!inside) {
+        free(m);
+        return true;
+    }
+    MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
+    mpi_transport_init(m, c, group, c->rank, ranks);
+    *t = &m->transport;
+    return true;
+}
+
+void comm_transport_free(struct transport *t)
+{
+    if (!t)
+        return;
+    struct mpi_transport *m = t->self;
+    MPI_Comm_free(&m->comm);
+    free(m);
+}
