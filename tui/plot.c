@@ -1,0 +1,312 @@
+#include "tui/plot.h"
+
+#include "tui/braille.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct dash DASHES[PLOT_MAX_SERIES] = {{1, 0}, {4, 2}, {2, 2}, {1, 1}, {6, 1}, {3, 1}};
+static const uint32_t MARKERS[PLOT_MAX_SERIES] = {0x25CF, 0x25B2, 0x25A0, 0x25C6, 0x25BC, 0x2716};
+static const char ASCII_MARKERS[] = "*o#x+@";
+
+enum role plot_role(int series)
+{
+    return (enum role)(ROLE_SERIES1 + series % PLOT_MAX_SERIES);
+}
+
+uint32_t plot_marker(int series, bool utf8)
+{
+    int i = series % PLOT_MAX_SERIES;
+    return utf8 ? MARKERS[i] : (uint32_t)ASCII_MARKERS[i];
+}
+
+/* Where the parts of a plot lie inside its area. */
+struct frame {
+    struct rect inside; /* of the lines */
+    int gutter;         /* columns of the y labels with their axis */
+    bool x_axis;        /* a row of labels below */
+};
+
+static struct frame frame_of(struct rect area, const struct plot *p, double *ticks, int count)
+{
+    struct frame f = {.gutter = 0};
+    for (int i = 0; i < count; i++) {
+        char label[AXIS_LABEL];
+        axis_label(p->y, ticks[i], label);
+        int columns = text_columns(label);
+        f.gutter = columns > f.gutter ? columns : f.gutter;
+    }
+    /* At least four columns, so that the lines do not move when 0.5 becomes 2. */
+    f.gutter = (f.gutter < 4 ? 4 : f.gutter) + 1;
+    f.x_axis = area.rows >= 4;
+    f.inside =
+        (struct rect){area.row, area.col + f.gutter, area.rows - (f.x_axis ? 1 : 0), area.cols - f.gutter};
+    return f;
+}
+
+static int row_of(const struct frame *f, double place)
+{
+    return f->inside.row + (int)lround((1 - place) * (f->inside.rows - 1));
+}
+
+static void draw_y_axis(struct canvas *c, const struct frame *f, const struct plot *p, const double *ticks,
+                        int count)
+{
+    int col = f->inside.col - 1;
+    canvas_vline(c, f->inside.row, col, f->inside.rows, ROLE_BORDER);
+    for (int i = 0; i < count; i++) {
+        int row = row_of(f, axis_place(p->y, ticks[i]));
+        char label[AXIS_LABEL];
+        axis_label(p->y, ticks[i], label);
+        int columns = text_columns(label);
+        canvas_text(c, row, col - columns, columns, ROLE_MUTED, 0, label);
+        canvas_put(c, row, col, c->utf8 ? 0x2524 : '+', ROLE_BORDER, 0);
+        for (int k = 0; k < f->inside.cols; k += c->utf8 ? 2 : 4)
+            canvas_put(c, row, f->inside.col + k, c->utf8 ? 0x00B7 : '.', ROLE_BORDER, 0);
+    }
+}
+
+static void draw_x_axis(struct canvas *c, const struct frame *f, const struct plot *p)
+{
+    int row = f->inside.row + f->inside.rows, cols = f->inside.cols;
+    canvas_put(c, row, f->inside.col - 1, c->utf8 ? 0x2514 : '+', ROLE_BORDER, 0);
+    int label_cols = p->x_label ? text_columns(p->x_label) + 1 : 0;
+    double ticks[AXIS_MAX_TICKS];
+    int count = axis_ticks(p->x, cols / 9 + 1 > 8 ? 8 : cols / 9 + 1, ticks);
+    int used = -1;
+    for (int i = 0; i < count; i++) {
+        char label[AXIS_LABEL];
+        axis_label(p->x, ticks[i], label);
+        int columns = text_columns(label);
+        int at = (int)lround(axis_place(p->x, ticks[i]) * (cols - 1)) - columns / 2;
+        at = at < 0 ? 0 : at;
+        at = at + columns > cols ? cols - columns : at;
+        if (at <= used || at + columns > cols - label_cols)
+            continue;
+        canvas_text(c, row, f->inside.col + at, columns, ROLE_MUTED, 0, label);
+        used = at + columns;
+    }
+    if (p->x_label && label_cols < cols && used < cols - label_cols + 1)
+        canvas_text(c, row, f->inside.col + cols - label_cols + 1, label_cols - 1, ROLE_MUTED, ATTR_ITALIC,
+                    p->x_label);
+}
+
+/* One column of dots: the mean of its samples. */
+struct bin {
+    double sum, x;
+    int count;
+};
+
+static int dot_row(const struct dots *d, double place)
+{
+    double clipped = place < 0 ? 0 : place > 1 ? 1 : place;
+    return (int)lround((1 - clipped) * (d->high - 1));
+}
+
+/* Many samples: means by column of dots, joined. */
+static void draw_line(struct dots *d, const struct plot *p, int index)
+{
+    const struct plot_series *s = &p->series[index];
+    struct bin *bins = calloc((size_t)d->wide + 1, sizeof *bins);
+    if (!bins)
+        return;
+    for (int i = 0; i < s->count; i++) {
+        double px = axis_place(p->x, s->x[i]);
+        if (!isfinite(px) || px < 0 || px > 1 || !isfinite(axis_place(p->y, s->y[i])))
+            continue;
+        struct bin *bin = &bins[(int)lround(px * (d->wide - 1))];
+        bin->sum += s->y[i];
+        bin->count++;
+    }
+    int phase = 0, px = -1, py = 0;
+    struct dash dash = p->count > 1 ? DASHES[index % PLOT_MAX_SERIES] : DASHES[0];
+    for (int x = 0; x < d->wide; x++) {
+        if (!bins[x].count)
+            continue;
+        int y = dot_row(d, axis_place(p->y, bins[x].sum / bins[x].count));
+        dots_line(d, px < 0 ? x : px, px < 0 ? y : py, x, y, index, dash, &phase);
+        px = x;
+        py = y;
+    }
+    free(bins);
+}
+
+/* Few samples: every one, joined. */
+static void draw_points(struct dots *d, const struct plot *p, int index)
+{
+    const struct plot_series *s = &p->series[index];
+    struct dash dash = p->count > 1 ? DASHES[index % PLOT_MAX_SERIES] : DASHES[0];
+    int phase = 0, px = -1, py = 0;
+    for (int i = 0; i < s->count; i++) {
+        double ax = axis_place(p->x, s->x[i]), ay = axis_place(p->y, s->y[i]);
+        if (!isfinite(ax) || !isfinite(ay))
+            continue;
+        int x = (int)lround(ax * (d->wide - 1)), y = dot_row(d, ay);
+        dots_line(d, px < 0 ? x : px, px < 0 ? y : py, x, y, index, dash, &phase);
+        px = x;
+        py = y;
+    }
+}
+
+static bool cell_of(const struct frame *f, const struct plot *p, double x, double y, int *row, int *col)
+{
+    double ax = axis_place(p->x, x), ay = axis_place(p->y, y);
+    if (!isfinite(ax) || !isfinite(ay) || ax < 0 || ax > 1)
+        return false;
+    ay = ay < 0 ? 0 : ay > 1 ? 1 : ay;
+    *col = f->inside.col + (int)lround(ax * (f->inside.cols - 1));
+    *row = row_of(f, ay);
+    return true;
+}
+
+/* A marker at every sample, or, on a line of many samples among others, one every 16 columns. */
+static void draw_markers(struct canvas *c, const struct frame *f, const struct plot *p, int index)
+{
+    const struct plot_series *s = &p->series[index];
+    uint32_t marker = plot_marker(index, c->utf8);
+    int row, col;
+    if (s->points) {
+        for (int i = 0; i < s->count; i++)
+            if (cell_of(f, p, s->x[i], s->y[i], &row, &col))
+                canvas_put(c, row, col, marker, plot_role(index), ATTR_BOLD);
+        return;
+    }
+    if (p->count < 2)
+        return;
+    int next = f->inside.col + 4 + 5 * index;
+    for (int i = 0; i < s->count; i++)
+        if (cell_of(f, p, s->x[i], s->y[i], &row, &col) && col >= next) {
+            canvas_put(c, row, col, marker, plot_role(index), ATTR_BOLD);
+            next = col + 16;
+        }
+}
+
+static void draw_last(struct canvas *c, const struct frame *f, const struct plot *p, int index)
+{
+    const struct plot_series *s = &p->series[index];
+    int row, col;
+    if (!s->last || !s->count || !cell_of(f, p, s->x[s->count - 1], s->y[s->count - 1], &row, &col))
+        return;
+    char text[24];
+    double y = s->y[s->count - 1];
+    if (p->y->unit == AXIS_PERCENT)
+        snprintf(text, sizeof text, "%.2f %%", 100 * y);
+    else
+        axis_label(p->y, y, text);
+    int columns = text_columns(text), at = col - columns / 2, right = f->inside.col + f->inside.cols;
+    at = at + columns > right ? right - columns : at;
+    at = at < f->inside.col ? f->inside.col : at;
+    int above = row - 1 >= f->inside.row ? row - 1 : row + 1;
+    if (above < f->inside.row + f->inside.rows)
+        canvas_text(c, above, at, columns, plot_role(index), ATTR_BOLD, text);
+}
+
+/* "● ring  ▲ mpi" at the top right, over the lines. */
+static void draw_legend(struct canvas *c, const struct frame *f, const struct plot *p)
+{
+    int columns = 0, named = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->series[i].name) {
+            columns += text_columns(p->series[i].name) + 4;
+            named++;
+        }
+    if (named < 2)
+        return;
+    int col = f->inside.col + f->inside.cols - columns, right = f->inside.col + f->inside.cols;
+    if (col < f->inside.col + 1)
+        col = f->inside.col + 1;
+    for (int i = 0; i < p->count && col + 3 < right; i++) {
+        const char *name = p->series[i].name;
+        if (!name)
+            continue;
+        canvas_put(c, f->inside.row, col, ' ', ROLE_TEXT, 0);
+        canvas_put(c, f->inside.row, col + 1, plot_marker(i, c->utf8), plot_role(i), ATTR_BOLD);
+        canvas_put(c, f->inside.row, col + 2, ' ', ROLE_TEXT, 0);
+        col += 3 + canvas_text(c, f->inside.row, col + 3, right - col - 3, plot_role(i), 0, name);
+        canvas_put(c, f->inside.row, col, ' ', ROLE_TEXT, 0);
+        col++;
+    }
+}
+
+void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
+{
+    if (area.rows < 3 || area.cols < 12)
+        return;
+    int total = 0, count = p->count > PLOT_MAX_SERIES ? PLOT_MAX_SERIES : p->count;
+    for (int i = 0; i < count; i++)
+        total += p->series[i].count;
+    double ticks[AXIS_MAX_TICKS];
+    int most = area.rows / 2 + 1 > 6 ? 6 : area.rows / 2 + 1;
+    int ticks_count = axis_ticks(p->y, most, ticks);
+    struct frame f = frame_of(area, p, ticks, ticks_count);
+    if (f.inside.cols < 4 || f.inside.rows < 1)
+        return;
+    draw_y_axis(c, &f, p, ticks, ticks_count);
+    if (f.x_axis)
+        draw_x_axis(c, &f, p);
+    if (!total && p->empty) {
+        int columns = text_columns(p->empty);
+        int pad = columns < f.inside.cols ? (f.inside.cols - columns) / 2 : 0;
+        canvas_text(c, f.inside.row + f.inside.rows / 2, f.inside.col + pad, f.inside.cols - pad, ROLE_MUTED,
+                    0, p->empty);
+        return;
+    }
+    struct dots d;
+    if (!dots_init(&d, f.inside.rows, f.inside.cols, c->utf8))
+        return;
+    struct plot limited = *p;
+    limited.count = count;
+    for (int i = 0; i < count; i++)
+        (p->series[i].points ? draw_points : draw_line)(&d, &limited, i);
+    enum role roles[PLOT_MAX_SERIES];
+    for (int i = 0; i < PLOT_MAX_SERIES; i++)
+        roles[i] = plot_role(i);
+    dots_draw(&d, c, f.inside.row, f.inside.col, roles, ASCII_MARKERS);
+    dots_free(&d);
+    for (int i = 0; i < count; i++)
+        draw_markers(c, &f, &limited, i);
+    for (int i = 0; i < count; i++)
+        draw_last(c, &f, &limited, i);
+    draw_legend(c, &f, &limited);
+}
+
+/* The block that fills n eighths of a cell from the left. */
+static uint32_t eighths(int n)
+{
+    return n >= 8 ? 0x2588 : n <= 0 ? ' ' : 0x2590u - (uint32_t)n;
+}
+
+void bar_draw(struct canvas *c, int row, int col, int cols, const struct bar_part *parts, int count)
+{
+    double before = 0;
+    int from = 0;
+    for (int i = 0; i < count; i++) {
+        before += isfinite(parts[i].share) && parts[i].share > 0 ? parts[i].share : 0;
+        int to = (int)lround((before > 1 ? 1 : before) * cols);
+        for (; from < to; from++)
+            canvas_put(c, row, col + from, c->utf8 ? parts[i].glyph : (uint32_t)parts[i].ascii, parts[i].role,
+                       0);
+    }
+    for (; from < cols; from++)
+        canvas_put(c, row, col + from, c->utf8 ? 0x00B7 : '.', ROLE_BORDER, 0);
+}
+
+void gauge_draw(struct canvas *c, int row, int col, int cols, double share, enum role role)
+{
+    if (!isfinite(share) || share < 0)
+        share = 0;
+    int filled = (int)lround((share > 1 ? 1 : share) * cols * 8);
+    for (int k = 0; k < cols; k++) {
+        int n = filled - 8 * k;
+        if (n <= 0)
+            canvas_put(c, row, col + k, c->utf8 ? 0x00B7 : '.', ROLE_BORDER, 0);
+        else
+            canvas_put(c, row, col + k,
+                       c->utf8  ? eighths(n)
+                       : n >= 4 ? '#'
+                                : '.',
+                       n >= 4 || c->utf8 ? role : ROLE_BORDER, 0);
+    }
+}

@@ -1,0 +1,469 @@
+#include "tui/run_fold.h"
+
+#include "engine/base/event.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The weight of a new figure where figures are smoothed: ten events or so are remembered. */
+#define SMOOTHING 0.2
+/* A rank is marked when it computes this much longer than the quicker half, and unmarked below the second. */
+#define STRAGGLER_MARK 1.30
+#define STRAGGLER_UNMARK 1.15
+
+static void copy_text(char *out, size_t size, const json_t *event, const char *key)
+{
+    const char *text = event_text(event, key, NULL);
+    if (text)
+        snprintf(out, size, "%s", text);
+}
+
+static void smooth(double *figure, double value)
+{
+    if (isfinite(value))
+        *figure = isfinite(*figure) ? *figure + SMOOTHING * (value - *figure) : value;
+}
+
+/* Makes room for one more element and returns it, zeroed; NULL: out of memory (the event is left out). */
+static void *grow(void *array, int *count, size_t size)
+{
+    void **where = array;
+    void *grown = realloc(*where, (size_t)(*count + 1) * size);
+    if (!grown)
+        return NULL;
+    *where = grown;
+    void *element = (char *)grown + (size_t)*count * size;
+    memset(element, 0, size);
+    ++*count;
+    return element;
+}
+
+static char *copy(const char *text)
+{
+    char *made = strdup(text);
+    return made ? made : calloc(1, 1);
+}
+
+static void add_note(struct run_model *m, double t, enum note_level level, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void add_note(struct run_model *m, double t, enum note_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (m->note_count && !strcmp(m->notes[m->note_count - 1].text, text))
+        return;
+    char *kept = strdup(text);
+    if (!kept)
+        return;
+    if (m->note_count == RUN_MAX_NOTES) {
+        free(m->notes[0].text);
+        memmove(m->notes, m->notes + 1, (RUN_MAX_NOTES - 1) * sizeof *m->notes);
+        m->note_count--;
+    }
+    m->notes[m->note_count++] = (struct run_note){t, level, kept};
+}
+
+/* "host" or ["a", "b"]. */
+static void text_or_list(char *out, size_t size, const json_t *value)
+{
+    if (json_is_string(value)) {
+        snprintf(out, size, "%s", json_string_value(value));
+        return;
+    }
+    size_t i, used = 0;
+    json_t *item;
+    json_array_foreach(value, i, item)
+    {
+        if (json_is_string(item) && used < size && (i == 0 || !strstr(out, json_string_value(item))))
+            used +=
+                (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", json_string_value(item));
+    }
+}
+
+static void fold_run(struct run_model *m, const json_t *event)
+{
+    copy_text(m->origin, sizeof m->origin, event, "origin");
+    copy_text(m->device, sizeof m->device, event, "device");
+    text_or_list(m->hosts, sizeof m->hosts, json_object_get(event, "hosts"));
+    m->ranks = (int)event_integer(event, "ranks", m->ranks);
+    m->parameters = event_number(event, "parameters", m->parameters);
+    m->total_steps = event_integer(event, "total_steps", event_integer(event, "steps", m->total_steps));
+    m->started = true;
+}
+
+/* Where the job counts in epochs, the steps it will take follow from how far the epochs are. */
+static void estimate_steps(struct run_model *m, long step, double epochs_done)
+{
+    if (m->total_steps > 0 || !m->have_job || m->job.kind != JOB_TRAIN || m->job.train.epochs < 1)
+        return;
+    if (epochs_done >= 1)
+        m->total_steps = lround((double)step / epochs_done * m->job.train.epochs);
+}
+
+static void fold_step(struct run_model *m, const json_t *event)
+{
+    long step = (long)event_integer(event, "step", m->step + 1);
+    double t = event_number(event, "t", NAN);
+    m->started = true;
+    if (m->first_step < 0) {
+        m->first_step = step;
+        m->t_first_step = t;
+    }
+    m->step = step;
+    m->epoch = event_number(event, "epoch", m->epoch);
+    double loss = event_number(event, "loss", NAN), speed = event_number(event, "samples_per_s", NAN);
+    double lr = event_number(event, "lr", NAN);
+    if (isfinite(loss)) {
+        m->last_loss = loss;
+        run_series_add(&m->loss, (double)step, loss);
+    }
+    if (isfinite(speed)) {
+        m->samples_per_s = speed;
+        run_series_add(&m->speed, (double)step, speed);
+    }
+    if (isfinite(lr)) {
+        m->last_lr = lr;
+        run_series_add(&m->lr, (double)step, lr);
+    }
+    m->grad_norm = event_number(event, "grad_norm", m->grad_norm);
+    smooth(&m->compute_s, event_number(event, "compute_s", NAN));
+    smooth(&m->comm_s, event_number(event, "comm_s", NAN));
+    smooth(&m->exposed_comm_s, event_number(event, "exposed_comm_s", NAN));
+    smooth(&m->data_s, event_number(event, "data_s", NAN));
+}
+
+static struct run_rank *rank_of(struct run_model *m, int rank)
+{
+    int at = 0;
+    while (at < m->rank_count && m->rank_table[at].rank < rank)
+        at++;
+    if (at < m->rank_count && m->rank_table[at].rank == rank)
+        return &m->rank_table[at];
+    if (!grow(&m->rank_table, &m->rank_count, sizeof *m->rank_table))
+        return NULL;
+    struct run_rank *r = &m->rank_table[at];
+    memmove(r + 1, r, (size_t)(m->rank_count - 1 - at) * sizeof *r);
+    *r = (struct run_rank){.rank = rank};
+    r->samples_per_s = r->compute_s = r->comm_s = r->data_s = r->rss_bytes = r->util = NAN;
+    return r;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * In synchronous training every rank has the same samples/s: the slow one computes longer while the others wait
+ * for it in the allreduce. The yardstick is the lower median, so that of two ranks the quicker one counts.
+ */
+static void mark_stragglers(struct run_model *m)
+{
+    int count = 0;
+    double *times = malloc((size_t)m->rank_count * sizeof *times);
+    if (!times)
+        return;
+    for (int i = 0; i < m->rank_count; i++)
+        if (isfinite(m->rank_table[i].compute_s))
+            times[count++] = m->rank_table[i].compute_s;
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    double median = count ? times[(count - 1) / 2] : NAN;
+    free(times);
+    for (int i = 0; i < m->rank_count; i++) {
+        struct run_rank *r = &m->rank_table[i];
+        double ratio = r->compute_s / median;
+        r->straggler = count >= 2 && ratio > (r->straggler ? STRAGGLER_UNMARK : STRAGGLER_MARK);
+    }
+}
+
+static void fold_rank(struct run_model *m, const json_t *event)
+{
+    int rank = (int)event_integer(event, "rank", -1);
+    if (rank < 0 || rank >= JOB_MAX_RANKS)
+        return;
+    struct run_rank *r = rank_of(m, rank);
+    if (!r)
+        return;
+    m->started = true;
+    copy_text(r->host, sizeof r->host, event, "host");
+    copy_text(r->device, sizeof r->device, event, "device");
+    smooth(&r->samples_per_s, event_number(event, "samples_per_s", NAN));
+    smooth(&r->compute_s, event_number(event, "compute_s", NAN));
+    smooth(&r->comm_s, event_number(event, "comm_s", NAN));
+    smooth(&r->data_s, event_number(event, "data_s", NAN));
+    r->rss_bytes = event_number(event, "rss_bytes", r->rss_bytes);
+    r->util = event_number(event, "util", r->util);
+    mark_stragglers(m);
+}
+
+static void fold_eval(struct run_model *m, const json_t *event)
+{
+    double step = event_number(event, "step", (double)m->step);
+    double accuracy = event_number(event, "accuracy", NAN), loss = event_number(event, "loss", NAN);
+    if (isfinite(accuracy))
+        run_series_add(&m->eval_accuracy, step, accuracy);
+    if (isfinite(loss))
+        run_series_add(&m->eval_loss, step, loss);
+    estimate_steps(m, (long)step, m->eval_accuracy.count);
+}
+
+static struct run_op *op_of(struct run_model *m, long op)
+{
+    for (int i = m->op_count - 1; i >= 0; i--)
+        if (m->ops[i].op == op)
+            return &m->ops[i];
+    if (m->op_count == RUN_MAX_OPS) {
+        free(m->ops[0].hops);
+        memmove(m->ops, m->ops + 1, (RUN_MAX_OPS - 1) * sizeof *m->ops);
+        m->op_count--;
+    }
+    m->ops[m->op_count] = (struct run_op){.op = op};
+    m->ops_seen++;
+    return &m->ops[m->op_count++];
+}
+
+static void fold_hop(struct run_model *m, const json_t *event)
+{
+    int from = (int)event_integer(event, "from", -1), to = (int)event_integer(event, "to", -1);
+    if (from < 0 || to < 0 || from >= JOB_MAX_RANKS || to >= JOB_MAX_RANKS)
+        return;
+    struct run_op *op = op_of(m, (long)event_integer(event, "op", 0));
+    if (op->count == op->capacity) {
+        int capacity = op->capacity ? 2 * op->capacity : 16;
+        struct run_hop *hops = realloc(op->hops, (size_t)capacity * sizeof *hops);
+        if (!hops)
+            return;
+        op->hops = hops;
+        op->capacity = capacity;
+    }
+    copy_text(op->algo, sizeof op->algo, event, "algo");
+    op->ranks = (int)event_integer(event, "ranks", op->ranks);
+    if (from >= op->ranks || to >= op->ranks)
+        op->ranks = (from > to ? from : to) + 1;
+    const char *phase = event_text(event, "phase", "");
+    double t = event_number(event, "t", 0);
+    op->hops[op->count++] = (struct run_hop){
+        .phase = !strcmp(phase, "reduce_scatter") ? HOP_REDUCE_SCATTER
+                 : !strcmp(phase, "allgather")    ? HOP_ALLGATHER
+                                                  : HOP_OTHER,
+        .hop = (int)event_integer(event, "hop", -1),
+        .from = from,
+        .to = to,
+        .chunk = (int)event_integer(event, "chunk", -1),
+        .bytes = event_number(event, "bytes", 0),
+        .t0 = event_number(event, "t0", t),
+        .t1 = event_number(event, "t1", t),
+    };
+    m->started = true;
+}
+
+static void fold_collective(struct run_model *m, const json_t *event)
+{
+    struct run_collective *c = grow(&m->collectives, &m->collective_count, sizeof *c);
+    if (!c)
+        return;
+    copy_text(c->algo, sizeof c->algo, event, "algo");
+    copy_text(c->buffer, sizeof c->buffer, event, "buffer");
+    c->bytes = event_number(event, "bytes", NAN);
+    c->time_s = event_number(event, "time_s", NAN);
+    c->busbw_bytes_per_s = event_number(event, "busbw_bytes_per_s", NAN);
+    c->error = event_number(event, "error", NAN);
+    c->ranks = (int)event_integer(event, "ranks", m->ranks);
+    m->started = true;
+}
+
+static void fold_point(struct run_model *m, const json_t *event)
+{
+    const char *name = event_text(event, "series", "");
+    struct run_points *p = NULL;
+    for (int i = 0; i < m->points_count && !p; i++)
+        if (!strcmp(m->points[i].name, name))
+            p = &m->points[i];
+    if (!p) {
+        p = grow(&m->points, &m->points_count, sizeof *p);
+        if (!p)
+            return;
+        snprintf(p->name, sizeof p->name, "%s", name);
+    }
+    copy_text(p->title, sizeof p->title, event, "title");
+    copy_text(p->x_label, sizeof p->x_label, event, "xlabel");
+    copy_text(p->y_label, sizeof p->y_label, event, "ylabel");
+    const char *label = event_text(event, "label", NULL);
+    if (label) {
+        free(p->label);
+        p->label = strdup(label);
+    }
+    run_series_add(&p->xy, event_number(event, "x", p->xy.count), event_number(event, "y", NAN));
+}
+
+static void fold_check(struct run_model *m, const json_t *event)
+{
+    struct run_check *c = grow(&m->checks, &m->check_count, sizeof *c);
+    if (!c)
+        return;
+    const char *result = event_text(event, "result", "inconclusive");
+    c->result = !strcmp(result, "pass")   ? CHECK_PASS
+                : !strcmp(result, "fail") ? CHECK_FAIL
+                                          : CHECK_INCONCLUSIVE;
+    c->name = copy(event_text(event, "name", "check"));
+    c->measured = copy(event_text(event, "measured", ""));
+    c->accepted = copy(event_text(event, "accepted", ""));
+    c->next = copy(event_text(event, "next", ""));
+}
+
+static void fold_job(struct run_model *m, const json_t *event)
+{
+    const char *state = event_text(event, "state", "");
+    if (!strcmp(state, "pending"))
+        m->queue_position = (int)event_integer(event, "queue_position", event_integer(event, "position", 0));
+    for (int s = RUN_PENDING; s <= RUN_LOST; s++)
+        if (!m->reader && !strcmp(state, run_state_name((enum run_state)s)))
+            m->status.state = (enum run_state)s;
+    if (!m->reader)
+        copy_text(m->status.reason, sizeof m->status.reason, event, "reason");
+}
+
+/* The image: numbers 0..255 in a list, or two hexadecimal digits a pixel; 28 x 28 unless rows and cols say. */
+static void image_of(struct run_sample *s, const json_t *event)
+{
+    int rows = (int)event_integer(event, "rows", RUN_SAMPLE_SIDE);
+    int cols = (int)event_integer(event, "cols", RUN_SAMPLE_SIDE);
+    if (rows < 1 || cols < 1 || rows > RUN_SAMPLE_SIDE || cols > RUN_SAMPLE_SIDE)
+        return;
+    const json_t *data = json_object_get(event, "data");
+    size_t pixels = (size_t)rows * (size_t)cols;
+    if (json_is_array(data) && json_array_size(data) == pixels) {
+        for (size_t i = 0; i < pixels; i++)
+            s->pixels[i] = (unsigned char)json_number_value(json_array_get(data, i));
+    } else if (json_is_string(data) && json_string_length(data) == 2 * pixels) {
+        const char *text = json_string_value(data);
+        for (size_t i = 0; i < pixels; i++) {
+            char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
+            s->pixels[i] = (unsigned char)strtol(digits, NULL, 16);
+        }
+    } else {
+        return;
+    }
+    s->rows = rows;
+    s->cols = cols;
+}
+
+static void number_or_text(char *out, size_t size, const json_t *value)
+{
+    if (json_is_string(value))
+        snprintf(out, size, "%s", json_string_value(value));
+    else if (json_is_number(value))
+        snprintf(out, size, "%g", json_number_value(value));
+}
+
+static void fold_sample(struct run_model *m, const json_t *event)
+{
+    if (m->sample_count == RUN_MAX_SAMPLES) {
+        memmove(m->samples, m->samples + 1, (RUN_MAX_SAMPLES - 1) * sizeof *m->samples);
+        m->sample_count--;
+    }
+    struct run_sample *s = &m->samples[m->sample_count++];
+    *s = (struct run_sample){0};
+    number_or_text(s->label, sizeof s->label, json_object_get(event, "label"));
+    number_or_text(s->predicted, sizeof s->predicted, json_object_get(event, "predicted"));
+    image_of(s, event);
+}
+
+/* "rank 1 on n3 waits for rank 0": waiting_for is a sentence, a rank or a list of ranks. */
+static void fold_fault(struct run_model *m, const json_t *event)
+{
+    double t = event_number(event, "t", NAN);
+    const char *text = event_text(event, "text", NULL);
+    if (text) {
+        add_note(m, t, NOTE_FAULT, "%s", text);
+        return;
+    }
+    static const char *const WORDS[][2] = {
+        {"dead", "has ended unexpectedly"},
+        {"stopped", "is stopped and does not answer"},
+        {"slow", "is much slower than the others"},
+        {"mismatch", "has other numbers than the others"},
+        {"deadlock", "waits for ever"},
+    };
+    const char *kind = event_text(event, "kind", "trouble"), *words = kind;
+    for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
+        if (!strcmp(kind, WORDS[i][0]))
+            words = WORDS[i][1];
+    char who[128] = "A rank", waits[256] = "";
+    long long rank = event_integer(event, "rank", -1);
+    const char *host = event_text(event, "host", NULL);
+    if (rank >= 0)
+        snprintf(who, sizeof who, "Rank %lld%s%s", rank, host ? " on " : "", host ? host : "");
+    const json_t *waiting = json_object_get(event, "waiting_for");
+    if (json_is_string(waiting))
+        snprintf(waits, sizeof waits, ": %s", json_string_value(waiting));
+    else if (json_is_integer(waiting))
+        snprintf(waits, sizeof waits, "; waiting for rank %lld", (long long)json_integer_value(waiting));
+    add_note(m, t, NOTE_FAULT, "%s %s%s.", who, words, waits);
+}
+
+static void fold_note(struct run_model *m, const json_t *event)
+{
+    const char *level = event_text(event, "level", "info");
+    enum note_level l = !strcmp(level, "error")      ? NOTE_ERROR
+                        : !strncmp(level, "warn", 4) ? NOTE_WARNING
+                                                     : NOTE_INFO;
+    add_note(m, event_number(event, "t", NAN), l, "%s", event_text(event, "text", ""));
+}
+
+static void fold_done(struct run_model *m, const json_t *event)
+{
+    m->done = true;
+    m->ok = json_is_true(json_object_get(event, "ok"));
+    m->wall_s = event_number(event, "wall_s", NAN);
+    m->final_accuracy = event_number(event, "accuracy", NAN);
+    m->final_loss = event_number(event, "loss", NAN);
+    m->final_samples_per_s = event_number(event, "samples_per_s", NAN);
+}
+
+/* A run that names another one (a script's train{}) is remembered as its parent. */
+static void fold_child(struct run_model *m, const json_t *event)
+{
+    const char *id = event_text(event, "run", NULL);
+    if (!id || !*id || !strcmp(id, m->id))
+        return;
+    for (int i = 0; i < m->child_count; i++)
+        if (!strcmp(m->children[i].id, id))
+            return;
+    struct run_child *child = grow(&m->children, &m->child_count, sizeof *child);
+    if (!child)
+        return;
+    snprintf(child->id, sizeof child->id, "%s", id);
+    copy_text(child->label, sizeof child->label, event, "label");
+}
+
+void run_fold(struct run_model *m, const json_t *event)
+{
+    static const struct {
+        const char *name;
+        void (*fold)(struct run_model *m, const json_t *event);
+    } FOLDS[] = {
+        {"run", fold_run},       {"step", fold_step},   {"rank", fold_rank},
+        {"eval", fold_eval},     {"hop", fold_hop},     {"collective", fold_collective},
+        {"point", fold_point},   {"check", fold_check}, {"job", fold_job},
+        {"sample", fold_sample}, {"fault", fold_fault}, {"note", fold_note},
+        {"done", fold_done},
+    };
+    double t = event_number(event, "t", NAN);
+    if (isfinite(t) && !(t < m->t_last))
+        m->t_last = t;
+    fold_child(m, event);
+    for (size_t i = 0; i < sizeof FOLDS / sizeof *FOLDS; i++)
+        if (event_is(event, FOLDS[i].name)) {
+            FOLDS[i].fold(m, event);
+            return;
+        }
+}

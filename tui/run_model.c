@@ -1,0 +1,291 @@
+/*
+ * run_model.c - following a run, and what its figures say as a whole.
+ */
+#include "tui/run_model.h"
+
+#include "engine/spec/model.h"
+#include "tui/run_fold.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool run_series_add(struct run_series *s, double x, double y)
+{
+    if (s->count == s->capacity) {
+        int capacity = s->capacity ? 2 * s->capacity : 256;
+        double *xs = realloc(s->x, (size_t)capacity * sizeof *xs);
+        if (xs)
+            s->x = xs;
+        double *ys = realloc(s->y, (size_t)capacity * sizeof *ys);
+        if (ys)
+            s->y = ys;
+        if (!xs || !ys)
+            return false;
+        s->capacity = capacity;
+    }
+    s->x[s->count] = x;
+    s->y[s->count++] = y;
+    return true;
+}
+
+void run_series_free(struct run_series *s)
+{
+    free(s->x);
+    free(s->y);
+    *s = (struct run_series){0};
+}
+
+bool run_series_range(const struct run_series *s, double *lo, double *hi)
+{
+    bool any = false;
+    for (int i = 0; i < s->count; i++) {
+        double y = s->y[i];
+        if (!isfinite(y))
+            continue;
+        *lo = any ? fmin(*lo, y) : y;
+        *hi = any ? fmax(*hi, y) : y;
+        any = true;
+    }
+    return any;
+}
+
+void run_model_init(struct run_model *m)
+{
+    *m = (struct run_model){.step = -1, .first_step = -1};
+    m->epoch = m->last_loss = m->samples_per_s = m->grad_norm = m->last_lr = NAN;
+    m->compute_s = m->exposed_comm_s = m->comm_s = m->data_s = NAN;
+    m->t_last = m->t_first_step = m->parameters = NAN;
+    m->wall_s = m->final_accuracy = m->final_loss = m->final_samples_per_s = NAN;
+}
+
+/* What the job alone tells: parameters, and how many steps there will be. */
+static void facts_of_job(struct run_model *m)
+{
+    const struct job *job = &m->job;
+    m->ranks = job->ranks;
+    if (job->kind != JOB_TRAIN)
+        return;
+    struct model_spec spec;
+    bool known = job->train.layers
+                     ? model_from_json(job->train.layers, &spec, NULL) && model_resolve(&spec, NULL)
+                     : model_named(job->train.model, &spec, NULL);
+    if (known)
+        m->parameters = (double)spec.parameters;
+    if (job->train.steps > 0)
+        m->total_steps = job->train.steps;
+}
+
+bool run_model_open(struct run_model *m, const char *run, struct error *e)
+{
+    run_model_init(m);
+    if (!run || !*run)
+        return error_set(e, ERROR_INPUT, "no run was named; 'ringside runs' lists them");
+    if (!rundir_find(run, m->dir, e))
+        return false;
+    const char *slash = strrchr(m->dir, '/');
+    snprintf(m->id, sizeof m->id, "%s", slash && slash[1] ? slash + 1 : m->dir);
+    m->reader = run_reader_open(m->dir, e);
+    if (!m->reader)
+        return false;
+    if (job_load(&m->job, m->dir, NULL)) {
+        m->have_job = true;
+        facts_of_job(m);
+    }
+    return true;
+}
+
+void run_model_free(struct run_model *m)
+{
+    if (!m)
+        return;
+    run_reader_free(m->reader);
+    if (m->have_job)
+        job_clear(&m->job);
+    struct run_series *series[] = {&m->loss, &m->speed, &m->lr, &m->eval_loss, &m->eval_accuracy};
+    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
+        run_series_free(series[i]);
+    for (int i = 0; i < m->op_count; i++)
+        free(m->ops[i].hops);
+    for (int i = 0; i < m->points_count; i++) {
+        run_series_free(&m->points[i].xy);
+        free(m->points[i].label);
+    }
+    for (int i = 0; i < m->check_count; i++) {
+        free(m->checks[i].name);
+        free(m->checks[i].measured);
+        free(m->checks[i].accepted);
+        free(m->checks[i].next);
+    }
+    for (int i = 0; i < m->note_count; i++)
+        free(m->notes[i].text);
+    free(m->rank_table);
+    free(m->collectives);
+    free(m->points);
+    free(m->checks);
+    free(m->children);
+    run_model_init(m);
+}
+
+void run_model_apply(struct run_model *m, const json_t *event)
+{
+    m->events++;
+    run_fold(m, event);
+}
+
+static bool poll_children(struct run_model *m)
+{
+    bool changed = false;
+    for (int i = 0; i < m->child_count; i++) {
+        struct run_child *child = &m->children[i];
+        char dir[PATH_MAX];
+        struct run_status status;
+        if (run_state_ended(child->state) || !rundir_find(child->id, dir, NULL) ||
+            !run_status_read(dir, &status, NULL))
+            continue;
+        changed |= status.state != child->state;
+        child->state = status.state;
+    }
+    return changed;
+}
+
+bool run_model_poll(struct run_model *m, int limit)
+{
+    if (!m->reader)
+        return false;
+    bool changed = false;
+    for (int i = 0; i < limit; i++) {
+        json_t *event = run_reader_next(m->reader);
+        if (!event)
+            break;
+        run_model_apply(m, event);
+        json_decref(event);
+        changed = true;
+    }
+    if (!m->have_job && job_load(&m->job, m->dir, NULL)) {
+        m->have_job = changed = true;
+        facts_of_job(m);
+    }
+    if (!run_state_ended(m->status.state) || !m->events) {
+        struct run_status status;
+        if (run_status_read(m->dir, &status, NULL)) {
+            changed |= status.state != m->status.state || status.started != m->status.started;
+            m->status = status;
+        }
+    }
+    changed |= poll_children(m);
+    if (!m->attached && m->step >= 0 && !run_model_ended(m)) {
+        rundir_note_attached(m->dir, m->step);
+        m->attached = true;
+    }
+    return changed;
+}
+
+bool run_model_ended(const struct run_model *m)
+{
+    return m->done || run_state_ended(m->status.state);
+}
+
+double run_model_elapsed(const struct run_model *m, double now)
+{
+    if (m->done && isfinite(m->wall_s))
+        return m->wall_s;
+    if (run_state_ended(m->status.state) || !(m->status.started > 0))
+        return isfinite(m->t_last) ? m->t_last : 0;
+    double elapsed = now - m->status.started;
+    return elapsed > 0 ? elapsed : 0;
+}
+
+double run_model_progress(const struct run_model *m, double now)
+{
+    if (m->done)
+        return m->ok ? 1 : NAN;
+    if (!m->have_job || m->job.kind != JOB_TRAIN)
+        return NAN;
+    double share = NAN;
+    if (m->total_steps > 0 && m->step >= 0)
+        share = (double)m->step / (double)m->total_steps;
+    if (m->job.train.seconds > 0 && isfinite(m->t_first_step)) {
+        double trained = run_model_elapsed(m, now) - m->t_first_step;
+        double timed = trained / m->job.train.seconds;
+        share = isfinite(share) ? fmax(share, timed) : timed;
+    }
+    return share > 1 ? 1 : share;
+}
+
+double run_model_remaining(const struct run_model *m, double now)
+{
+    if (run_model_ended(m) || !isfinite(m->t_first_step))
+        return NAN;
+    double share = run_model_progress(m, now), elapsed = run_model_elapsed(m, now) - m->t_first_step;
+    if (m->job.train.seconds > 0)
+        return fmax(0, m->job.train.seconds * (1 - share));
+    double begun = m->total_steps > 0 ? (double)m->first_step / (double)m->total_steps : 0;
+    if (!(share > begun) || elapsed < 0.5)
+        return NAN;
+    return elapsed * (1 - share) / (share - begun);
+}
+
+bool run_model_shares(const struct run_model *m, double share[3])
+{
+    double exposed = isfinite(m->exposed_comm_s) ? m->exposed_comm_s : m->comm_s;
+    double parts[3] = {m->compute_s, exposed, m->data_s}, total = 0;
+    for (int i = 0; i < 3; i++) {
+        parts[i] = isfinite(parts[i]) && parts[i] > 0 ? parts[i] : 0;
+        total += parts[i];
+    }
+    for (int i = 0; i < 3; i++)
+        share[i] = total > 0 ? parts[i] / total : 0;
+    return total > 0;
+}
+
+static const char *last_trouble(const struct run_model *m)
+{
+    for (int i = m->note_count - 1; i >= 0; i--)
+        if (m->notes[i].level >= NOTE_ERROR)
+            return m->notes[i].text;
+    return NULL;
+}
+
+void run_model_state_text(const struct run_model *m, char *text, size_t size)
+{
+    const char *trouble = last_trouble(m);
+    const char *reason = m->status.reason[0] ? m->status.reason : trouble;
+    switch (m->status.state) {
+    case RUN_PENDING:
+        if (m->queue_position > 0)
+            snprintf(text, size, "Waiting for its turn: number %d in the queue of this host.",
+                     m->queue_position);
+        else
+            snprintf(text, size, "Waiting to start%s%s.", reason ? ": " : "", reason ? reason : "");
+        return;
+    case RUN_RUNNING: snprintf(text, size, "%s", m->started ? "Running." : "The ranks are starting."); return;
+    case RUN_DONE:
+        if (m->done && !m->ok)
+            snprintf(text, size, "Ended; the answer is no.");
+        else
+            snprintf(text, size, "Done.");
+        return;
+    case RUN_FAILED: snprintf(text, size, "Failed: %s", reason ? reason : "its log (l) says more."); return;
+    case RUN_CANCELLED:
+        snprintf(text, size, "Stopped%s%s", reason ? ": " : ".", reason ? reason : "");
+        return;
+    case RUN_LOST:
+        snprintf(text, size,
+                 "Lost: its supervisor on %s has written nothing for %.0f s, so nobody knows whether it "
+                 "still runs. "
+                 "What came before is shown.",
+                 m->status.host[0] ? m->status.host : "its host", RUN_STALE_S);
+        return;
+    }
+    snprintf(text, size, "-");
+}
+
+const struct run_op *run_model_op(const struct run_model *m, long op)
+{
+    for (int i = 0; i < m->op_count; i++)
+        if (m->ops[i].op == op)
+            return &m->ops[i];
+    return NULL;
+}

@@ -1,0 +1,171 @@
+/*
+ * run_model.h - a run's events folded into what can be shown: series, the rank table, hops, checks, sentences.
+ *
+ * The views and the text reports draw from this and from nothing else, so a real, a simulated and a replayed run
+ * look the same. A model follows one run directory: run_model_poll reads what has been written since and never
+ * waits. Unknown events are skipped; fields that are absent become NaN or "". The model owns all it points to;
+ * pointers stay good until the next poll.
+ */
+#ifndef RINGSIDE_TUI_RUN_MODEL_H
+#define RINGSIDE_TUI_RUN_MODEL_H
+
+#include "engine/base/error.h"
+#include "engine/base/rundir.h"
+#include "engine/spec/job.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* Samples (x, y) in the order they came. */
+struct run_series {
+    double *x, *y;
+    int count, capacity;
+};
+
+struct run_rank {
+    int rank;
+    char host[64], device[48];
+    double samples_per_s;
+    double compute_s, comm_s, data_s; /* smoothed over some ten events */
+    double rss_bytes, util;
+    bool straggler; /* computes much longer than the others, who wait for it in the allreduce */
+};
+
+enum hop_phase { HOP_REDUCE_SCATTER, HOP_ALLGATHER, HOP_OTHER };
+
+struct run_hop {
+    enum hop_phase phase;
+    int hop;      /* the round, from 0; -1: not said */
+    int from, to; /* ranks */
+    int chunk;    /* -1: not said */
+    double bytes;
+    double t0, t1; /* seconds since the run began */
+};
+
+/* One sampled operation: all its messages. */
+struct run_op {
+    long op;
+    char algo[32];
+    int ranks; /* as said, or the highest rank seen + 1 */
+    struct run_hop *hops;
+    int count, capacity;
+};
+
+struct run_collective {
+    char algo[32], buffer[16];
+    double bytes, time_s, busbw_bytes_per_s, error;
+    int ranks;
+};
+
+/* `point` events of one name. */
+struct run_points {
+    char name[64], title[96], x_label[48], y_label[48];
+    struct run_series xy;
+    char *label; /* of the last point; may be NULL */
+};
+
+enum check_result { CHECK_PASS, CHECK_FAIL, CHECK_INCONCLUSIVE };
+struct run_check {
+    enum check_result result;
+    char *name, *measured, *accepted, *next; /* never NULL */
+};
+
+enum note_level { NOTE_INFO, NOTE_WARNING, NOTE_ERROR, NOTE_FAULT };
+struct run_note {
+    double t;
+    enum note_level level;
+    char *text;
+};
+
+enum { RUN_SAMPLE_SIDE = 28, RUN_MAX_SAMPLES = 12, RUN_MAX_OPS = 48, RUN_MAX_NOTES = 200 };
+struct run_sample {
+    int rows, cols; /* of the image, 0: no image came with it */
+    unsigned char pixels[RUN_SAMPLE_SIDE * RUN_SAMPLE_SIDE];
+    char label[24], predicted[24];
+};
+
+/* A run that this run's script started. */
+struct run_child {
+    char id[128], label[64];
+    enum run_state state;
+};
+
+struct run_model {
+    char dir[PATH_MAX], id[256];
+    bool have_job;
+    struct job job;
+    struct run_status status;
+    int queue_position; /* of a pending run; 0: not said */
+    char origin[16];    /* "real", "sim", "byo", "replay"; "" before the run event */
+    char device[64], hosts[256];
+    int ranks;    /* of the run event, else of the job */
+    bool started; /* its worker has said something */
+
+    /* training */
+    struct run_series loss, speed, lr; /* by step */
+    struct run_series eval_loss, eval_accuracy;
+    long step, total_steps; /* total 0: not known */
+    double epoch;
+    double last_loss, samples_per_s;                  /* of the last step event */
+    double compute_s, exposed_comm_s, comm_s, data_s; /* smoothed over some ten step events */
+    double grad_norm, last_lr;
+    double t_last, t_first_step; /* seconds since the run began; NaN: none */
+    long first_step;
+    double parameters; /* NaN: not known */
+    struct run_rank *rank_table;
+    int rank_count;
+
+    struct run_op ops[RUN_MAX_OPS]; /* the latest, in order */
+    int op_count;
+    long ops_seen;
+    struct run_collective *collectives;
+    int collective_count;
+    struct run_points *points;
+    int points_count;
+    struct run_check *checks;
+    int check_count;
+    struct run_note notes[RUN_MAX_NOTES]; /* the latest, oldest first */
+    int note_count;
+    struct run_sample samples[RUN_MAX_SAMPLES]; /* the latest */
+    int sample_count;
+    struct run_child *children;
+    int child_count;
+
+    bool done, ok; /* the `done` event has come */
+    double wall_s, final_accuracy, final_loss, final_samples_per_s;
+    long events; /* seen so far */
+
+    struct run_reader *reader;
+    bool attached; /* rundir_note_attached has been called */
+};
+
+/* For tests and pipes: a model of no directory, to which events are applied. */
+void run_model_init(struct run_model *m);
+/* Follows a run by its directory, its id or another name that rundir_find takes. */
+bool run_model_open(struct run_model *m, const char *run, struct error *e);
+void run_model_free(struct run_model *m);
+
+/* Takes in one event. */
+void run_model_apply(struct run_model *m, const json_t *event);
+/* Reads what is new: at most `limit` events, and the status file. True: something has changed. */
+bool run_model_poll(struct run_model *m, int limit);
+
+bool run_model_ended(const struct run_model *m);
+/* Seconds since the run began: up to its end, or to `now` (since the epoch) while it runs. */
+double run_model_elapsed(const struct run_model *m, double now);
+/* Share done, 0..1; NaN: not known. */
+double run_model_progress(const struct run_model *m, double now);
+/* Seconds still to go at the present speed; NaN: not known. */
+double run_model_remaining(const struct run_model *m, double now);
+/* compute, exposed communication, data: shares that add up to 1; false: nothing measured yet. */
+bool run_model_shares(const struct run_model *m, double share[3]);
+/* One sentence: what the state means and, where it failed, why. */
+void run_model_state_text(const struct run_model *m, char *text, size_t size);
+const struct run_op *run_model_op(const struct run_model *m, long op);
+
+bool run_series_add(struct run_series *s, double x, double y);
+void run_series_free(struct run_series *s);
+/* Smallest and largest finite y; false: none. */
+bool run_series_range(const struct run_series *s, double *lo, double *hi);
+
+#endif
