@@ -27,14 +27,15 @@ static void smooth(double *figure, double value)
         *figure = isfinite(*figure) ? *figure + SMOOTHING * (value - *figure) : value;
 }
 
-/* Makes room for one more element and returns it, zeroed; NULL: out of memory (the event is left out). */
+/* array: the address of a pointer. Makes room for one more element and returns it, zeroed; NULL: out of memory (the event is left out). */
 static void *grow(void *array, int *count, size_t size)
 {
-    void **where = array;
-    void *grown = realloc(*where, (size_t)(*count + 1) * size);
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *grown = realloc(old, (size_t)(*count + 1) * size);
     if (!grown)
         return NULL;
-    *where = grown;
+    memcpy(array, &grown, sizeof grown);
     void *element = (char *)grown + (size_t)*count * size;
     memset(element, 0, size);
     ++*count;

@@ -85,7 +85,7 @@ bool run_model_open(struct run_model *m, const char *run, struct error *e)
     if (!rundir_find(run, m->dir, e))
         return false;
     const char *slash = strrchr(m->dir, '/');
-    snprintf(m->id, sizeof m->id, "%s", slash && slash[1] ? slash + 1 : m->dir);
+    snprintf(m->id, sizeof m->id, "%.255s", slash && slash[1] ? slash + 1 : m->dir);
     m->reader = run_reader_open(m->dir, e);
     if (!m->reader)
         return false;
