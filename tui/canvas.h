@@ -85,5 +85,11 @@ struct rect canvas_box(struct canvas *c, struct rect r, const char *title, enum 
 int text_columns(const char *utf8);
 /* Decodes one code point and moves *text on; U+FFFD for a broken one; 0 at the end. */
 uint32_t utf8_next(const char **text);
+/* Encodes one code point in at most four bytes, no end mark; returns how many. */
+int utf8_put(char *out, uint32_t glyph);
+/* Columns one character takes: 0 (a combining mark), 1 or 2. */
+int glyph_columns(uint32_t glyph);
+/* The nearest ASCII character: '-' for a box line, '*' for a bullet, '?' where there is none. */
+uint32_t glyph_ascii(uint32_t glyph);
 
 #endif

@@ -1,16 +1,18 @@
 /*
  * view.h - a screen, as a table of functions.
  *
- * The application holds a stack of views; the top one gets the keys and is drawn. A view owns its state, reads
- * runs and files, and draws on a canvas. Nothing in a view blocks: no key, tick or draw may wait for a child, a
- * disk that hangs or a job. One keymap table per view feeds the dispatcher, the footer, the `?` overlay and the
- * manual.
+ * The application holds a stack of views; the top one gets the keys and is drawn. A view owns its state,
+ * reads runs and files, and draws on a canvas. Nothing in a view blocks: no key, tick or draw may wait for a
+ * child, a disk that hangs or a job. One keymap table per view feeds the dispatcher, the footer, the `?`
+ * overlay and the manual.
  */
 #ifndef RINGSIDE_TUI_VIEW_H
 #define RINGSIDE_TUI_VIEW_H
 
 #include "engine/base/error.h"
 #include "tui/canvas.h"
+
+#include <stddef.h>
 
 struct app;
 
@@ -33,7 +35,11 @@ enum {
     KEY_CODE_RESIZE,
 };
 
-/* What a key does: the table of a view ends with an entry whose action is 0. */
+/*
+ * What a key does: the table of a view ends with an entry whose action is 0. Neighbours with the same label
+ * are shown as one in the footer ("↑↓ select"), neighbours with the same help as one line of the overlay.
+ * `?`, q and Esc are the application's unless a view binds them.
+ */
 struct key_binding {
     int key;           /* a code point or a KEY_CODE_ */
     int action;        /* the view's own number, > 0 */
@@ -44,19 +50,27 @@ struct key_binding {
 struct view_class {
     const char *name; /* "home", "run", ... */
     const struct key_binding *keys;
-    /* Opens on an argument (a lesson's name, a run's directory; may be NULL). NULL and *e: it cannot be opened. */
+    /* Opens on an argument (a lesson's name, a run's directory; may be NULL). NULL and *e: it cannot be
+     * opened. */
     void *(*open)(struct app *app, const char *argument, struct error *e);
     void (*act)(void *view, struct app *app, int action);
-    /* Keys that no binding takes (text typed into a search); true: taken. May be NULL. */
+    /* Keys that no binding takes; true: taken. May be NULL. */
     bool (*key)(void *view, struct app *app, int key);
+    /* Whether text is being typed (a search): then every key goes to key() before any table. May be NULL. */
+    bool (*typing)(void *view);
     /* Called at least every app_tick_interval; true: something to draw has changed. May be NULL. */
     bool (*tick)(void *view, struct app *app, double now);
     void (*draw)(void *view, struct app *app, struct canvas *c, struct rect area);
     /* Title of the header line, e.g. "Run 20261130-…". */
     void (*title)(void *view, char *text, size_t size);
+    /* A few words at the right end of the header line ("running", "62 %"); their role. May be NULL. */
+    enum role (*status)(void *view, char *text, size_t size);
     void (*close)(void *view);
 };
 
 extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring;
+
+/* The view of a name, or NULL. */
+const struct view_class *view_find(const char *name);
 
 #endif

@@ -1,0 +1,25 @@
+/*
+ * plain.h - the application as text: a canvas printed, and plain mode (append-only lines, numbered choices)
+ * for pipes, dumb terminals and screen readers.
+ */
+#ifndef RINGSIDE_TUI_PLAIN_H
+#define RINGSIDE_TUI_PLAIN_H
+
+#include "tui/canvas.h"
+
+#include <stdio.h>
+
+/* One line a row, blanks at the end left out. */
+void plain_print_canvas(const struct canvas *c, FILE *out);
+
+/*
+ * The roles as a second grid: a letter each (text '.', muted m, title t, accent a, good g, warn w, bad b,
+ * code c, key k, selected s, border -, bar =, series 1 to 6), in capitals where bold; blanks of ROLE_TEXT are
+ * ' '.
+ */
+void plain_print_roles(const struct canvas *c, FILE *out);
+
+/* Plain mode on standard input and output: reads choices a line at a time until q or the end of input. */
+int plain_application(FILE *in, FILE *out, bool utf8);
+
+#endif

@@ -1,0 +1,348 @@
+/*
+ * term.c - curses behind a canvas.
+ */
+#include "tui/term.h"
+
+#include "tui/theme.h"
+
+#define NCURSES_WIDECHAR 1
+#include <curses.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* Codes of our own for define_key, above those curses gives out. */
+enum { PASTE_BEGIN = 2000, PASTE_END = 2001 };
+/* More printable keys than this in one reading are pasted text, whatever the terminal says. */
+enum { BURST_MAX = 32 };
+
+struct terminal {
+    SCREEN *screen;
+    WINDOW *input; /* a pad of its own: reading keys from stdscr would refresh it */
+    bool utf8, paste_mode, pasting, redraw;
+    int rows, cols;
+    struct cell *shown; /* what the screen shows; glyph UINT32_MAX: unknown */
+    attr_t attributes[ROLE_COUNT];
+    short pairs[ROLE_COUNT];
+};
+
+/* What a handler of a fatal signal needs; set once before the handlers are. */
+static struct {
+    bool active, have_modes;
+    struct termios modes;
+    char text[256];
+    size_t length;
+} restore;
+
+static int restore_put(int byte)
+{
+    if (restore.length < sizeof restore.text)
+        restore.text[restore.length++] = (char)byte;
+    return byte;
+}
+
+void term_restore(void)
+{
+    if (!restore.active)
+        return;
+    restore.active = false;
+    for (size_t done = 0; done < restore.length;) {
+        ssize_t n = write(STDOUT_FILENO, restore.text + done, restore.length - done);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    if (restore.have_modes)
+        tcsetattr(STDIN_FILENO, TCSANOW, &restore.modes);
+}
+
+static void restore_prepare(struct terminal *t)
+{
+    static const char *const names[] = {"sgr0", "op", "cnorm", "rmkx", "rmcup"};
+    restore.length = 0;
+    if (t->paste_mode)
+        for (const char *s = "\033[?2004l"; *s; s++)
+            restore_put(*s);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *text = tigetstr(names[i]);
+        if (text && text != (char *)-1)
+            tputs(text, 1, restore_put);
+    }
+}
+
+void term_impossible(char why[256])
+{
+    const char *name = getenv("TERM");
+    int status = 0;
+    why[0] = '\0';
+    if (!name || !*name) {
+        snprintf(why, 256, "TERM is not set");
+    } else if (setupterm(name, STDOUT_FILENO, &status) != OK) {
+        snprintf(why, 256, "the terminal type TERM=%.64s is unknown here", name);
+    } else {
+        const char *place = tigetstr("cup"), *clear_all = tigetstr("clear");
+        if (!place || place == (char *)-1 || !clear_all || clear_all == (char *)-1)
+            snprintf(why, 256, "TERM=%.64s cannot place text on a screen", name);
+        del_curterm(cur_term);
+    }
+}
+
+static attr_t curses_attributes(int attributes)
+{
+    return (attributes & ATTR_BOLD ? A_BOLD : 0) | (attributes & ATTR_UNDERLINE ? A_UNDERLINE : 0) |
+           (attributes & ATTR_REVERSE ? A_REVERSE : 0) | (attributes & ATTR_ITALIC ? A_ITALIC : 0) |
+           (attributes & ATTR_DIM ? A_DIM : 0);
+}
+
+static enum depth colour_depth(void)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    if ((no_colour && *no_colour) || !has_colors() || start_color() != OK || COLORS < 8)
+        return DEPTH_NONE;
+    use_default_colors();
+    if (COLORS >= 1 << 24)
+        return DEPTH_TRUE;
+    return COLORS >= 256 && COLOR_PAIRS > ROLE_COUNT ? DEPTH_256 : DEPTH_8;
+}
+
+static void colours(struct terminal *t)
+{
+    enum depth depth = colour_depth();
+    bool light = theme_light();
+    for (int role = 0; role < ROLE_COUNT; role++) {
+        struct style style = theme_style((enum role)role, depth, light);
+        t->attributes[role] = curses_attributes(style.attributes);
+        if (depth == DEPTH_NONE || (style.fg < 0 && style.bg < 0))
+            continue;
+        /* Roles that look alike share a pair: going from one to the other then costs nothing. */
+        for (int other = 0; other < role && !t->pairs[role]; other++) {
+            struct style same = theme_style((enum role)other, depth, light);
+            if (t->pairs[other] && same.fg == style.fg && same.bg == style.bg)
+                t->pairs[role] = t->pairs[other];
+        }
+        if (!t->pairs[role]) {
+            t->pairs[role] = (short)(role + 1);
+            init_extended_pair(role + 1, style.fg, style.bg);
+        }
+    }
+}
+
+/* Terminals that know bracketed paste; others might print the request. */
+static bool knows_paste(void)
+{
+    static const char *const names[] = {"xterm",   "tmux", "screen", "rxvt", "alacritty", "foot",   "kitty",
+                                        "konsole", "vte",  "gnome",  "st-",  "wezterm",   "ghostty"};
+    const char *name = getenv("TERM");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+static void paste_mode(struct terminal *t, bool on)
+{
+    if (t->paste_mode) {
+        putp(on ? "\033[?2004h" : "\033[?2004l");
+        fflush(stdout);
+    }
+}
+
+static bool shown_resize(struct terminal *t)
+{
+    getmaxyx(stdscr, t->rows, t->cols);
+    free(t->shown);
+    t->shown = malloc((size_t)t->rows * (size_t)t->cols * sizeof *t->shown);
+    term_redraw(t);
+    return t->shown != NULL;
+}
+
+struct terminal *term_open(bool utf8, struct error *e)
+{
+    struct terminal *t = calloc(1, sizeof *t);
+    if (!t) {
+        error_set(e, ERROR_FAILED, "out of memory");
+        return NULL;
+    }
+    t->utf8 = utf8;
+    restore.have_modes = tcgetattr(STDIN_FILENO, &restore.modes) == 0;
+    set_escdelay(25);
+    t->screen = newterm(NULL, stdout, stdin);
+    if (!t->screen) {
+        free(t);
+        error_set(e, ERROR_FAILED, "the terminal could not be set up; try --plain");
+        return NULL;
+    }
+    t->paste_mode = knows_paste();
+    restore_prepare(t);
+    restore.active = true;
+    raw();
+    noecho();
+    nonl();
+    curs_set(0);
+    scrollok(stdscr, FALSE);
+    t->input = newpad(1, 1);
+    keypad(t->input, TRUE);
+    meta(t->input, TRUE);
+    nodelay(t->input, TRUE);
+    define_key("\033[200~", PASTE_BEGIN);
+    define_key("\033[201~", PASTE_END);
+    colours(t);
+    paste_mode(t, true);
+    if (!t->input || !shown_resize(t)) {
+        term_close(t);
+        error_set(e, ERROR_FAILED, "out of memory");
+        return NULL;
+    }
+    return t;
+}
+
+void term_close(struct terminal *t)
+{
+    if (!t)
+        return;
+    paste_mode(t, false);
+    curs_set(1);
+    if (t->input)
+        delwin(t->input);
+    endwin();
+    restore.active = false;
+    delscreen(t->screen);
+    free(t->shown);
+    free(t);
+}
+
+static int translate(wint_t code)
+{
+    switch (code) {
+    case KEY_UP: return KEY_CODE_UP;
+    case KEY_DOWN: return KEY_CODE_DOWN;
+    case KEY_LEFT: return KEY_CODE_LEFT;
+    case KEY_RIGHT: return KEY_CODE_RIGHT;
+    case KEY_PPAGE: return KEY_CODE_PAGE_UP;
+    case KEY_NPAGE: return KEY_CODE_PAGE_DOWN;
+    case KEY_HOME: return KEY_CODE_HOME;
+    case KEY_END: return KEY_CODE_END;
+    case KEY_ENTER: return KEY_CODE_ENTER;
+    case KEY_BACKSPACE: return KEY_CODE_BACKSPACE;
+    case KEY_BTAB: return KEY_CODE_BACKTAB;
+    default: return 0;
+    }
+}
+
+static int translate_character(wint_t character)
+{
+    switch (character) {
+    case 27: return KEY_CODE_ESCAPE;
+    case '\r':
+    case '\n': return KEY_CODE_ENTER;
+    case '\t': return KEY_CODE_TAB;
+    case 8:
+    case 127: return KEY_CODE_BACKSPACE;
+    default: return character < KEY_CODE_BASE ? (int)character : 0;
+    }
+}
+
+int term_keys(struct terminal *t, int *keys, int limit, bool *pasted)
+{
+    int count = 0, printable = 0, status;
+    wint_t code;
+    bool paste = t->pasting;
+    while (count < limit && (status = wget_wch(t->input, &code)) != ERR) {
+        int key = status == KEY_CODE_YES ? 0 : translate_character(code);
+        if (status == KEY_CODE_YES && (code == PASTE_BEGIN || code == PASTE_END)) {
+            t->pasting = code == PASTE_BEGIN;
+            paste = true;
+        } else if (status == KEY_CODE_YES) {
+            key = translate(code);
+        }
+        if (key)
+            keys[count++] = key;
+        printable += key >= ' ' && key < KEY_CODE_BASE;
+    }
+    *pasted = paste || printable > BURST_MAX;
+    return count;
+}
+
+static void put_cell(const struct terminal *t, int row, int col, const struct cell *cell)
+{
+    cchar_t c;
+    wchar_t text[3] = {(wchar_t)cell->glyph, (wchar_t)cell->combining, 0};
+    setcchar(&c, text, t->attributes[cell->role] | curses_attributes(cell->attributes), t->pairs[cell->role],
+             NULL);
+    mvadd_wch(row, col, &c);
+}
+
+void term_show(struct terminal *t, const struct canvas *c)
+{
+    int rows = c->rows < t->rows ? c->rows : t->rows, cols = c->cols < t->cols ? c->cols : t->cols;
+    bool changed = t->redraw;
+    if (t->redraw) {
+        erase();
+        clearok(curscr, TRUE);
+        t->redraw = false;
+    }
+    for (int row = 0; row < rows; row++) {
+        const struct cell *line = c->cells + (size_t)row * (size_t)c->cols;
+        struct cell *shown = t->shown + (size_t)row * (size_t)t->cols;
+        for (int col = 0; col < cols; col++) {
+            if (!memcmp(&line[col], &shown[col], sizeof *shown))
+                continue;
+            /* The second half of a wide character comes with its first. */
+            if (line[col].glyph)
+                put_cell(t, row, col, &line[col]);
+            else if (col > 0 && !memcmp(&line[col - 1], &shown[col - 1], sizeof *shown))
+                put_cell(t, row, col - 1, &line[col - 1]);
+            shown[col] = line[col];
+            changed = true;
+        }
+    }
+    bool cursor = c->cursor_row >= 0 && c->cursor_row < rows && c->cursor_col >= 0 && c->cursor_col < cols;
+    leaveok(stdscr, !cursor);
+    if (cursor)
+        move(c->cursor_row, c->cursor_col);
+    if (changed || cursor)
+        refresh();
+}
+
+void term_size(const struct terminal *t, int *rows, int *cols)
+{
+    *rows = t->rows;
+    *cols = t->cols;
+}
+
+void term_resized(struct terminal *t)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0)
+        resizeterm(size.ws_row, size.ws_col);
+    shown_resize(t);
+}
+
+void term_redraw(struct terminal *t)
+{
+    t->redraw = true;
+    for (int i = 0; t->shown && i < t->rows * t->cols; i++)
+        t->shown[i] = (struct cell){.glyph = UINT32_MAX};
+}
+
+void term_release(struct terminal *t)
+{
+    paste_mode(t, false);
+    curs_set(1);
+    endwin();
+    restore.active = false;
+}
+
+void term_resume(struct terminal *t)
+{
+    reset_prog_mode();
+    restore.active = true;
+    curs_set(0);
+    paste_mode(t, true);
+    term_resized(t);
+}

@@ -1,0 +1,18 @@
+/*
+ * views.c - the views there are, by name.
+ */
+#include "tui/view.h"
+
+#include <string.h>
+
+static const struct view_class *const views[] = {
+    &view_home,
+};
+
+const struct view_class *view_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (!strcmp(views[i]->name, name))
+            return views[i];
+    return NULL;
+}
