@@ -1,0 +1,242 @@
+/*
+ * The ring allreduce on real ranks: sums of small integers, exact in float32, at lengths below, at and above the
+ * number of ranks and across segment boundaries; sums of random numbers against float64; the same bits on all
+ * ranks; the record of the transfers.
+ */
+#include "engine/base/event.h"
+#include "engine/comm/executor.h"
+#include "tests/mpi/tap.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+
+/* xorshift64*, so that every rank can make every other rank's numbers. */
+static double uniform(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return (double)((*state * 2685821657736338717ull) >> 11) / 9007199254740992.0 * 2 - 1;
+}
+
+static uint64_t seed_of(int rank, size_t length)
+{
+    return 88172645463325252ull + 7919ull * (uint64_t)rank + length;
+}
+
+/* x[i] = (rank + 1) * (i % 251 + 1): at most 251 * N(N+1)/2, far below 2^24, so every order gives this sum. */
+static bool exact(struct tap *tap, const char *algo, size_t n, char *detail, size_t size)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm);
+    float *x = comm_buffer(tap->comm, n, &e);
+    for (size_t i = 0; x && i < n; i++)
+        x[i] = (float)((size_t)(rank + 1) * (i % 251 + 1));
+    bool ok = x && comm_allreduce(tap->comm, algo, x, n, NULL, &e);
+    if (!ok)
+        snprintf(detail, size, "%.200s", e.text);
+    for (size_t i = 0; ok && i < n; i++) {
+        float right = (float)((size_t)(ranks * (ranks + 1) / 2) * (i % 251 + 1));
+        if (x[i] != right) {
+            snprintf(detail, size, "%s, length %zu: element %zu is %g, not %g", algo, n, i, (double)x[i],
+                     (double)right);
+            ok = false;
+        }
+    }
+    comm_buffer_free(tap->comm, x);
+    return ok;
+}
+
+static void test_exact(struct tap *tap, const char *algo)
+{
+    int ranks = comm_size(tap->comm);
+    size_t big = PLAN_SEGMENT * (size_t)ranks;
+    size_t lengths[] = {0,    1,     (size_t)ranks - 1, (size_t)ranks, (size_t)ranks + 1, 7,      13, 997,
+                        1000, 65537, big - 1,           big,           big + 1,           1000003};
+    char name[128], detail[256] = "";
+    bool ok = true;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        ok &= exact(tap, algo, lengths[i], detail, sizeof detail);
+    snprintf(name, sizeof name, "%s: exact sums of integers at all lengths", algo);
+    tap_check(tap, name, ok, detail);
+}
+
+static void test_random(struct tap *tap, size_t n)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm);
+    char detail[256] = "", name[128];
+    float *x = comm_buffer(tap->comm, n, &e), *zero = comm_buffer(tap->comm, n, &e);
+    double *right = calloc(n, sizeof *right), *size = calloc(n, sizeof *size);
+    for (int r = 0; r < ranks; r++) {
+        uint64_t state = seed_of(r, n);
+        for (size_t i = 0; i < n; i++) {
+            float value = (float)uniform(&state);
+            right[i] += (double)value;
+            size[i] += fabs((double)value);
+            if (r == comm_rank(tap->comm))
+                x[i] = value;
+        }
+    }
+    bool ok = comm_allreduce(tap->comm, "ring", x, n, NULL, &e);
+    snprintf(detail, sizeof detail, "%.200s", e.text);
+    /* N-1 additions, each within half an ulp of the partial sum: |error| <= (N-1) * eps/2 * sum of |values|. */
+    for (size_t i = 0; ok && i < n; i++)
+        if (fabs((double)x[i] - right[i]) > (ranks - 1) * 0.5 * FLT_EPSILON * size[i]) {
+            snprintf(detail, sizeof detail, "element %zu is %.9g, not %.9g", i, (double)x[i], right[i]);
+            ok = false;
+        }
+    snprintf(name, sizeof name, "ring: %zu random numbers agree with the sum in float64", n);
+    tap_check(tap, name, ok, detail);
+
+    memcpy(zero, x, n * sizeof *x);
+    bool same =
+        comm_broadcast(tap->comm, zero, n * sizeof *zero, 0, &e) && memcmp(zero, x, n * sizeof *x) == 0;
+    snprintf(name, sizeof name, "ring: %zu random numbers, the same bits on all ranks", n);
+    tap_check(tap, name, same, e.text);
+    comm_buffer_free(tap->comm, x);
+    comm_buffer_free(tap->comm, zero);
+    free(right);
+    free(size);
+}
+
+/* --- the record of the transfers ----------------------------------------------------------------------- */
+
+struct collector {
+    struct event_sink sink;
+    json_t *events;
+};
+
+static bool collect(struct event_sink *s, json_t *event, struct error *e)
+{
+    (void)e;
+    json_array_append_new(((struct collector *)s)->events, event);
+    return true;
+}
+
+static void test_hops(struct tap *tap, size_t n)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm);
+    char detail[256] = "", name[128];
+    struct collector c = {.sink = {.emit = collect, .started = sink_clock()}, .events = json_array()};
+    comm_broadcast(tap->comm, &c.sink.started, sizeof c.sink.started, 0, &e);
+    struct hop_log *log = hop_log_new(&e);
+    float *x = comm_buffer(tap->comm, n, &e);
+    bool ok = comm_allreduce(tap->comm, "ring", x, n, log, &e) &&
+              hop_log_emit(tap->comm, log, 7, "ring", comm_rank(tap->comm) == 0 ? &c.sink : NULL, &e);
+    snprintf(detail, sizeof detail, "%.200s", e.text);
+    double ended = sink_now(&c.sink);
+    size_t full = n < (size_t)ranks ? n : (size_t)ranks, moved = 0;
+    size_t count = json_array_size(c.events), expected = 2 * (size_t)(ranks - 1) * full;
+    if (comm_rank(tap->comm) == 0 && ok) {
+        if (count != expected) {
+            snprintf(detail, sizeof detail, "%zu hops, not %zu", count, expected);
+            ok = false;
+        }
+        for (size_t i = 0; ok && i < count; i++) {
+            const json_t *hop = json_array_get(c.events, i);
+            double t0 = event_number(hop, "t0", -1), t1 = event_number(hop, "t1", -1);
+            long long from = event_integer(hop, "from", -1), round = event_integer(hop, "hop", -1);
+            const char *phase = round < ranks - 1 ? "reduce_scatter" : "allgather";
+            moved += (size_t)event_integer(hop, "bytes", 0);
+            ok = event_is(hop, "hop") && event_integer(hop, "op", 0) == 7 && t0 >= 0 && t1 >= t0 &&
+                 t1 <= ended && event_integer(hop, "to", -1) == (from + 1) % ranks && round >= 0 &&
+                 round < 2 * (ranks - 1) && strcmp(event_text(hop, "phase", ""), phase) == 0 &&
+                 strcmp(event_text(hop, "algo", ""), "ring") == 0;
+            if (!ok) {
+                char *text = json_dumps(hop, 0);
+                snprintf(detail, sizeof detail, "a wrong hop: %.200s", text);
+                free(text);
+            }
+        }
+        if (ok &&
+            moved != 2 * (size_t)(ranks - 1) * n * sizeof *x) { /* 2(N-1)/N of the buffer for each rank */
+            snprintf(detail, sizeof detail, "%zu bytes moved", moved);
+            ok = false;
+        }
+    }
+    snprintf(name, sizeof name, "ring: a hop event for each transfer of %zu elements, with its times", n);
+    tap_check(tap, name, ok, detail);
+
+    ok = comm_allreduce(tap->comm, "mpi", x, n, log, &e) &&
+         hop_log_emit(tap->comm, log, 8, "mpi", comm_rank(tap->comm) == 0 ? &c.sink : NULL, &e) &&
+         json_array_size(c.events) == count;
+    tap_check(tap, "mpi: no hops, and none left over from the operation before", ok, e.text);
+    json_decref(c.events);
+    hop_log_free(log);
+    comm_buffer_free(tap->comm, x);
+}
+
+/*
+ * A schedule that is no ring: recursive doubling, where both partners send and add the same elements in the same
+ * round. Made here by hand for any power of two.
+ */
+static void test_other_schedule(struct tap *tap)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm);
+    if (ranks & (ranks - 1))
+        return;
+    size_t n = 3 * 1000 + 1;
+    struct schedule s = {.algo = "doubling", .ranks = ranks, .length = n, .chunks = 1};
+    s.transfers = calloc((size_t)ranks * 8, sizeof *s.transfers);
+    for (int distance = 1; distance < ranks; distance *= 2, s.rounds++)
+        for (int from = 0; from < ranks; from++)
+            s.transfers[s.count++] = (struct transfer){
+                .round = s.rounds, .from = from, .to = from ^ distance, .length = n, .reduce = true};
+    struct plan *p = plan_new(&s, rank, 1000, &e);
+    float *x = comm_buffer(tap->comm, n, &e);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)((size_t)(rank + 1) * (i % 251 + 1));
+    bool ok = p && plan_run(p, comm_transport(tap->comm), x, NULL, &e);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = x[i] == (float)((size_t)(ranks * (ranks + 1) / 2) * (i % 251 + 1));
+    tap_check(tap, "recursive doubling runs on the same executor", ok, e.text);
+    comm_buffer_free(tap->comm, x);
+    plan_free(p);
+}
+
+/* A reversal: in one round rank r and rank N-1-r swap their buffers, so each overwrites what it sends. */
+static void test_swap(struct tap *tap)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm), other = ranks - 1 - rank;
+    size_t n = 5000;
+    struct schedule s = {.algo = "swap", .ranks = ranks, .length = n, .rounds = 1, .chunks = 1};
+    s.transfers = calloc((size_t)ranks, sizeof *s.transfers);
+    for (int from = 0; from < ranks; from++)
+        if (from != ranks - 1 - from)
+            s.transfers[s.count++] = (struct transfer){.from = from, .to = ranks - 1 - from, .length = n};
+    struct plan *p = plan_new(&s, rank, 700, &e);
+    float *x = comm_buffer(tap->comm, n, &e);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(rank * 10000) + (float)i;
+    bool ok = p && plan_run(p, comm_transport(tap->comm), x, NULL, &e);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = x[i] == (float)(other * 10000) + (float)i;
+    tap_check(tap, "two ranks swap their buffers in one round", ok, e.text);
+    comm_buffer_free(tap->comm, x);
+    plan_free(p);
+}
+
+int main(int argc, char **argv)
+{
+    struct tap tap = tap_open(&argc, &argv);
+    test_exact(&tap, "ring");
+    test_exact(&tap, "mpi");
+    test_random(&tap, 1);
+    test_random(&tap, 10007);
+    test_random(&tap, 300000);
+    test_hops(&tap, 3);
+    test_hops(&tap, 100000);
+    test_other_schedule(&tap);
+    test_swap(&tap);
+    struct error e = {0};
+    float x = 1;
+    bool refused = !comm_allreduce(tap.comm, "tree", &x, 1, NULL, &e) && e.kind == ERROR_INPUT &&
+                   strstr(e.text, "ring") && strstr(e.text, "mpi");
+    tap_check(&tap, "an unknown algorithm is refused, naming those there are", refused, e.text);
+    return tap_close(&tap);
+}
