@@ -1,7 +1,151 @@
+/*
+ * cli_train.c - `ringside train`: trains a model on real ranks and follows it.
+ */
+#include "engine/base/paths.h"
+#include "engine/base/rundir.h"
+#include "engine/launch/launch.h"
 #include "tui/cli.h"
+#include "tui/follow.h"
+#include "tui/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char not_yet[] = "this version cannot do that yet";
+
+struct choices {
+    bool json, detach, lr_given, epochs_given;
+    char out[PATH_MAX];
+};
+
+/* A folder in place of "mnist" must hold the four files, plain or compressed. */
+static bool check_data(const char *data, struct error *e)
+{
+    static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
+                                        "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
+    struct stat st;
+    if (!strcmp(data, "mnist"))
+        return true;
+    if (stat(data, &st) != 0 || !S_ISDIR(st.st_mode))
+        return error_set(e, ERROR_INPUT,
+                         "--data: expected mnist or a folder with the four IDX files, got '%s', which is %s",
+                         data, stat(data, &st) != 0 ? "not there" : "no folder");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[PATH_MAX], zipped[PATH_MAX], name[64];
+        snprintf(name, sizeof name, "%s.gz", names[i]);
+        if (!path_join(path, data, names[i], e) || !path_join(zipped, data, name, e))
+            return false;
+        if (access(path, R_OK) != 0 && access(zipped, R_OK) != 0)
+            return error_set(e, ERROR_INPUT, "--data: neither %s nor %s.gz can be read in %s", names[i],
+                             names[i], data);
+    }
+    return true;
+}
+
+static bool resolve(struct job *job, const struct choices *c, struct error *e)
+{
+    struct job_train *t = &job->train;
+    if (!c->epochs_given && (t->steps > 0 || t->seconds > 0))
+        t->epochs = 0;
+    if (!c->lr_given)
+        t->lr = job_default_lr(t->optimizer, t->schedule);
+    if (!job_validate(job, e)) {
+        struct error plain = *e;
+        return error_set(e, plain.kind, "--%s", plain.text); /* the fields are named as the options are */
+    }
+    return check_data(t->data, e);
+}
 
 int cli_train(int argc, char **argv)
 {
-    (void)argc, (void)argv;
-    return 3;
+    struct job job;
+    struct choices c = {0};
+    struct error e = {0};
+    job_defaults(&job, JOB_TRAIN);
+    struct job_train *t = &job.train;
+    const struct option options[] = {
+        {"model", "NAME", OPTION_TEXT, t->model, sizeof t->model, 0, 0, "cnn (default) or mlp", NULL, NULL},
+        {"data", "D", OPTION_TEXT, t->data, sizeof t->data, 0, 0,
+         "mnist (default), or a folder with four IDX files", NULL, NULL},
+        {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)", NULL,
+         NULL},
+        {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", NULL, NULL},
+        {"epochs", "E", OPTION_INT, &t->epochs, 0, 1, 100000, "passes over the data (2)", &c.epochs_given,
+         NULL},
+        {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12, "or: stop after S steps", NULL, NULL},
+        {"seconds", "T", OPTION_REAL, &t->seconds, 0, 0.001, 1e7, "or: stop after T seconds", NULL, NULL},
+        {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 100, "peak learning rate (adam 3e-3, sgd 0.05)",
+         &c.lr_given, NULL},
+        {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0, "adam (default) or sgd",
+         NULL, NULL},
+        {"schedule", "S", OPTION_TEXT, t->schedule, sizeof t->schedule, 0, 0,
+         "onecycle (default) or constant", NULL, NULL},
+        {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0, "allreduce: ring (default) or mpi", NULL,
+         NULL},
+        {"device", "D", OPTION_TEXT, t->device, sizeof t->device, 0, 0, "auto (default) or cpu", NULL, NULL},
+        {"threads", "T", OPTION_INT, &t->threads, 0, 1, 1024, "per rank (the cores shared out)", NULL, NULL},
+        {"seed", "K", OPTION_SEED, &t->seed, 0, 0, 9e18, "of the weights and of the data's order (1)", NULL,
+         NULL},
+        {"pause", "S", OPTION_REAL, &t->pause_s, 0, 0, 3600,
+         "sleep S seconds after each step: a long run that burns little", NULL, NULL},
+        {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (model-data)",
+         NULL, NULL},
+        {"out", "DIR", OPTION_TEXT, c.out, sizeof c.out, 0, 0, "the run's directory, new or empty", NULL,
+         NULL},
+        {"launcher", "L", OPTION_TEXT, job.launcher, sizeof job.launcher, 0, 0, "local", NULL, NULL},
+        {"detach", NULL, OPTION_FLAG, &c.detach, 0, 0, 0, "print the run's id and leave it running", NULL,
+         NULL},
+        {"json", NULL, OPTION_FLAG, &c.json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
+        {"hosts", "H", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"dtype", "T", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, "this version computes in float32 only"},
+        {"tensor", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"pipeline", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"microbatches", "M", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"resume", "RUN", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"reproducible", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"autotune", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"bucket", "BYTES", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"eval", "RUN", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    const struct option_command command = {
+        .usage = "ringside train [options]",
+        .summary = "Trains a model, data-parallel: every rank computes the gradient of its own batch, an "
+                   "allreduce sums\n"
+                   "the gradients, and every rank takes the same step. Ctrl-C stops the run.",
+        .more = "Exit codes: 0 trained; 1 the run failed or was stopped; 2 a mistake in the options; 3 "
+                "something is\n"
+                "missing here ('ringside doctor' says what).",
+        .options = options,
+    };
+    char *rest[OPTION_MAX_WORDS];
+    int rest_count;
+    bool help;
+    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
+        return cli_fail(&e);
+    if (help) {
+        options_help(&command, stdout);
+        return 0;
+    }
+    if (rest_count > 0) {
+        error_set(&e, ERROR_INPUT, "train takes options only, got '%s'; 'ringside train --help' lists them",
+                  rest[0]);
+        return cli_fail(&e);
+    }
+    char dir[PATH_MAX];
+    if (!resolve(&job, &c, &e) ||
+        !(*c.out ? launch_start_in(&job, c.out, dir, &e) : launch_start(&job, dir, &e)))
+        return cli_fail(&e);
+    if (c.detach) {
+        puts(*c.out ? dir : rundir_id(dir));
+        return 0;
+    }
+    if (!c.json)
+        printf("run %s\n", *c.out ? dir : rundir_id(dir));
+    fflush(stdout);
+    return follow_run(dir, &(struct follow){.json = c.json});
 }

@@ -5,9 +5,26 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* What mpirun says around every failure and what tells a learner nothing. */
+static bool is_boilerplate(const char *line)
+{
+    static const char *const phrases[] = {
+        "Primary job ",
+        "non-zero exit code. Per user-direction",
+        "mpirun detected that one or more",
+        "thus causing",
+        "the job to be terminated. The first process to do so was",
+        "mpirun noticed that process rank",
+    };
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if (strstr(line, phrases[i]))
+            return true;
+    return false;
+}
+
 void runlog_line(struct runlog *l, const char *line, size_t length)
 {
-    if (strspn(line, " \t-=\r") < length) {
+    if (strspn(line, " \t-=\r") < length && !is_boilerplate(line)) {
         memmove(l->last[0], l->last[1], sizeof l->last - sizeof l->last[0]);
         snprintf(l->last[RUNLOG_LAST - 1], RUNLOG_WIDTH, "%s", line + strspn(line, " \t"));
     }

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,8 +81,12 @@ bool stream_append(struct stream *s, json_t *event, struct error *e)
 {
     double t = event_number(event, "t", -1);
     if (t < 0) {
-        t = stream_now(s);
-        event_set_number(event, "t", t);
+        t = round(1e6 * stream_now(s)) / 1e6;
+        json_t *stamped = json_object(); /* t comes first in a line, for those who read it by eye */
+        event_set_number(stamped, "t", t);
+        json_object_update_missing(stamped, event);
+        json_decref(event);
+        event = stamped;
     }
     char *line = event_line(event);
     json_decref(event);

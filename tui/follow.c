@@ -1,0 +1,342 @@
+#include "tui/follow.h"
+
+#include "engine/base/event.h"
+#include "engine/launch/launch.h"
+#include "tui/text_plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { POLL_MS = 50, STATUS_EVERY = 10 /* polls */ };
+
+struct follower {
+    const struct follow *how;
+    struct run_model model;
+    bool utf8, terminal;
+    int line_width; /* of the progress line that stands on the terminal now */
+    long skipped;   /* events that were there already when a watcher came */
+    int tables;     /* lines of a table that have been printed */
+};
+
+/* Set by SIGINT. */
+static volatile sig_atomic_t interrupts;
+
+static void count_interrupt(int signal)
+{
+    (void)signal;
+    interrupts++;
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static double wall(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void text_grouped(char *text, size_t size, double value)
+{
+    char digits[32];
+    if (!isfinite(value)) {
+        snprintf(text, size, "-");
+        return;
+    }
+    snprintf(digits, sizeof digits, "%.0f", value);
+    size_t n = strlen(digits), used = 0;
+    for (size_t i = 0; i < n && used + 2 < size; i++) {
+        text[used++] = digits[i];
+        if (i + 1 < n && (n - 1 - i) % 3 == 0 && digits[i] != '-')
+            text[used++] = ' ';
+    }
+    text[used] = 0;
+}
+
+/* --- the line of progress ------------------------------------------------------------------------------------------ */
+
+static void clear_line(struct follower *f)
+{
+    if (f->line_width > 0)
+        printf("\r%*s\r", f->line_width, "");
+    f->line_width = 0;
+}
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void show_progress(struct follower *f)
+{
+    const struct run_model *m = &f->model;
+    char line[256], speed[32], total[32] = "", left[48] = "";
+    if (!f->terminal || f->how->json || f->how->silent || m->done)
+        return;
+    if (m->step < 0) {
+        run_model_state_text(m, line, sizeof line);
+    } else {
+        double remaining = run_model_remaining(m, wall());
+        text_grouped(speed, sizeof speed, m->samples_per_s);
+        if (m->total_steps > 0)
+            snprintf(total, sizeof total, "/%ld", m->total_steps);
+        if (isfinite(remaining))
+            snprintf(left, sizeof left, "  %.0f s left", ceil(remaining));
+        snprintf(line, sizeof line, "step %ld%s  loss %.4f  %s samples/s%s", m->step, total, m->last_loss,
+                 speed, left);
+    }
+    int columns = terminal_columns(), length = (int)strlen(line);
+    if (length > columns - 1)
+        length = columns > 1 ? columns - 1 : 0;
+    int old = f->line_width;
+    printf("\r%.*s%*s", length, line, old > length ? old - length : 0, "");
+    f->line_width = length;
+    fflush(stdout);
+}
+
+/* --- events as lines ------------------------------------------------------------------------------------------------- */
+
+static void say_run(const struct run_model *m)
+{
+    if (!m->have_job || m->job.kind != JOB_TRAIN)
+        return;
+    const struct job_train *t = &m->job.train;
+    char parameters[32];
+    text_grouped(parameters, sizeof parameters, m->parameters);
+    printf("%s on %s: %d rank%s, batch %d each (global batch %d), %s parameters, %s, allreduce %s\n",
+           t->layers ? "model" : t->model, t->data, m->ranks, m->ranks == 1 ? "" : "s", t->batch,
+           t->batch * m->ranks, parameters, t->optimizer, t->algo);
+}
+
+static void say_collective(struct follower *f, const json_t *event)
+{
+    double bytes = event_number(event, "bytes", 0), time_s = event_number(event, "time_s", NAN);
+    double bus = event_number(event, "busbw_bytes_per_s", NAN);
+    double alg = event_number(event, "algbw_bytes_per_s", bytes / time_s),
+           error = event_number(event, "error", NAN);
+    char wrong[32] = "-";
+    if (f->tables++ == 0)
+        printf("%12s %11s  %-8s %5s %12s %9s %9s %9s\n%12s %11s  %-8s %5s %12s %9s %9s %9s\n", "bytes",
+               "floats", "algo", "ranks", "time", "algbw", "busbw", "error", "", "", "", "", "us", "GB/s",
+               "GB/s", "");
+    if (isfinite(error))
+        snprintf(wrong, sizeof wrong, "%.1e", error);
+    printf("%12.0f %11.0f  %-8s %5lld %12.1f %9.3f %9.3f %9s\n", bytes,
+           event_number(event, "count", bytes / 4), event_text(event, "algo", "?"),
+           event_integer(event, "ranks", f->model.ranks), 1e6 * time_s, 1e-9 * alg, 1e-9 * bus, wrong);
+}
+
+static void say(struct follower *f, const json_t *event)
+{
+    const char *name = event_name(event), *text = event_text(event, "text", "");
+    bool trouble = !strcmp(name, "fault");
+    if (!strcmp(name, "note")) {
+        const char *level = event_text(event, "level", "info");
+        clear_line(f);
+        if (!strcmp(level, "error"))
+            trouble = true;
+        else
+            printf("%s%s\n", strcmp(level, "warn") ? "" : "warning: ", text);
+    }
+    if (trouble) {
+        clear_line(f);
+        fflush(stdout);
+        if (*text)
+            fprintf(stderr, "ringside: %s\n", text);
+        else
+            fprintf(stderr, "ringside: rank %lld on %s: %s\n", event_integer(event, "rank", -1),
+                    event_text(event, "host", "?"), event_text(event, "kind", "fault"));
+    } else if (!strcmp(name, "run")) {
+        clear_line(f);
+        say_run(&f->model);
+    } else if (!strcmp(name, "eval")) {
+        clear_line(f);
+        printf("epoch %.3g: test accuracy %.2f %%, loss %.4f (step %lld, %.1f s)\n",
+               event_number(event, "epoch", NAN), 100 * event_number(event, "accuracy", NAN),
+               event_number(event, "loss", NAN), event_integer(event, "step", 0),
+               event_number(event, "t", 0));
+    } else if (!strcmp(name, "collective")) {
+        clear_line(f);
+        say_collective(f, event);
+    } else if (!strcmp(name, "check")) {
+        clear_line(f);
+        printf("%-12s %s: %s (accepted: %s)\n", event_text(event, "result", "?"),
+               event_text(event, "name", "?"), event_text(event, "measured", "-"),
+               event_text(event, "accepted", "-"));
+    } else if (!strcmp(name, "job") && event_integer(event, "position", 0) > 0) {
+        clear_line(f);
+        printf("waiting for free ranks on this node: number %lld in the queue\n",
+               event_integer(event, "position", 0));
+    }
+}
+
+/* --- the report --------------------------------------------------------------------------------------------------------- */
+
+static void report_ranks(FILE *to, const struct run_model *m)
+{
+    if (m->rank_count == 0)
+        return;
+    int host_width = 4;
+    for (int i = 0; i < m->rank_count; i++)
+        if ((int)strlen(m->rank_table[i].host) > host_width)
+            host_width = (int)strlen(m->rank_table[i].host);
+    fprintf(to, "\n%5s  %-*s  %-10s %10s %9s %9s %9s\n", "rank", host_width, "host", "device", "samples/s",
+            "compute", "comm", "data");
+    for (int i = 0; i < m->rank_count; i++) {
+        const struct run_rank *r = &m->rank_table[i];
+        char speed[32];
+        text_grouped(speed, sizeof speed, r->samples_per_s);
+        double seconds[] = {r->compute_s, r->comm_s, r->data_s};
+        fprintf(to, "%5d  %-*s  %-10s %10s", r->rank, host_width, r->host, r->device, speed);
+        for (int k = 0; k < 3; k++) {
+            if (isfinite(seconds[k]))
+                fprintf(to, " %6.2f ms", 1e3 * seconds[k]);
+            else
+                fprintf(to, " %9s", "-");
+        }
+        fputc('\n', to);
+    }
+}
+
+void follow_report(FILE *to, const struct run_model *m, bool utf8)
+{
+    char speed[32];
+    double share[3];
+    if (m->loss.count == 0)
+        return;
+    fputc('\n', to);
+    if (isfinite(m->final_accuracy))
+        fprintf(to, "%-14s %.2f %%\n", "test accuracy", 100 * m->final_accuracy);
+    if (isfinite(m->final_loss))
+        fprintf(to, "%-14s %.4f\n", "loss", m->final_loss);
+    text_grouped(speed, sizeof speed, m->final_samples_per_s);
+    fprintf(to, "%-14s %s (whole job, data and optimiser included)\n", "samples/s", speed);
+    if (isfinite(m->wall_s))
+        fprintf(to, "%-14s %.1f s\n", "wall time", m->wall_s);
+    if (run_model_shares(m, share))
+        fprintf(to, "%-14s compute %.0f %%, communication not hidden %.0f %%, data %.0f %%\n",
+                "a step's time", 100 * share[0], 100 * share[1], 100 * share[2]);
+    report_ranks(to, m);
+    fputc('\n', to);
+    text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);
+}
+
+/* --- the loop ----------------------------------------------------------------------------------------------------------- */
+
+/* Takes in what is there; how many events it was. */
+static int take_events(struct follower *f, bool quiet)
+{
+    int n = 0;
+    for (json_t *event; (event = run_reader_next(f->model.reader)); n++) {
+        if (f->how->json)
+            puts(run_reader_line(f->model.reader));
+        run_model_apply(&f->model, event);
+        if (!f->how->json && !quiet && !f->how->silent)
+            say(f, event);
+        json_decref(event);
+    }
+    if (n > 0)
+        fflush(stdout);
+    return n;
+}
+
+/* Whether the following ends here because of Ctrl-C; *code is then what to return. */
+static bool handle_interrupts(struct follower *f, const char *dir, int *handled, int *code)
+{
+    if (interrupts == *handled)
+        return false;
+    *handled = interrupts;
+    clear_line(f);
+    fflush(stdout);
+    if (f->how->watch) {
+        fprintf(stderr, "ringside: no longer watching; the run goes on: %s\n", rundir_id(dir));
+        *code = 0;
+        return true;
+    }
+    if (interrupts == 1) {
+        struct error e = {0};
+        fputs("ringside: stopping the run (Ctrl-C again leaves it to itself)\n", stderr);
+        if (!launch_stop(dir, &e))
+            fprintf(stderr, "ringside: %s\n", e.text);
+        return false;
+    }
+    fprintf(stderr, "ringside: left to itself; 'ringside runs watch %s' comes back to it\n", rundir_id(dir));
+    *code = 1;
+    return true;
+}
+
+static int finish(struct follower *f, const char *dir)
+{
+    struct run_model *m = &f->model;
+    clear_line(f);
+    if (!f->how->json)
+        follow_report(stdout, m, f->utf8);
+    fflush(stdout);
+    if (!run_status_read(dir, &m->status, NULL))
+        return m->done && m->ok ? 0 : 1;
+    bool told = f->how->json || f->how->silent
+                    ? false
+                    : m->note_count > 0 && !strcmp(m->notes[m->note_count - 1].text, m->status.reason);
+    if (m->status.state == RUN_LOST)
+        fprintf(stderr, "ringside: the run is lost: %s\n", m->status.reason);
+    else if (m->status.state == RUN_FAILED && !told)
+        fprintf(stderr, "ringside: the run failed: %s\n",
+                *m->status.reason ? m->status.reason : "its log says more");
+    else if (m->status.state == RUN_CANCELLED)
+        fprintf(stderr, "ringside: the run was stopped\n");
+    return m->done && m->ok ? 0 : 1;
+}
+
+static int follow(struct follower *f, const char *dir)
+{
+    int handled = 0, code = 1;
+    /* What was there before a watcher came is history: only the report speaks of it. */
+    take_events(f, f->how->watch);
+    if (f->how->watch) {
+        rundir_note_attached(dir, f->model.step >= 0 ? f->model.step : 0);
+        if (!f->how->json)
+            say_run(&f->model);
+    }
+    for (int i = 0; !f->model.done; i++) {
+        if (handle_interrupts(f, dir, &handled, &code))
+            return code;
+        if (take_events(f, false) == 0) {
+            if (i % STATUS_EVERY == 0 && run_status_read(dir, &f->model.status, NULL) &&
+                run_state_ended(f->model.status.state)) {
+                take_events(f, false); /* what came between the two looks */
+                break;
+            }
+            pause_ms(POLL_MS);
+        }
+        show_progress(f);
+    }
+    return finish(f, dir);
+}
+
+int follow_run(const char *dir, const struct follow *how)
+{
+    struct follower f = {.how = how, .utf8 = text_is_utf8(), .terminal = isatty(STDOUT_FILENO)};
+    struct error e = {0};
+    if (!run_model_open(&f.model, dir, &e)) {
+        fprintf(stderr, "ringside: %s\n", e.text);
+        return e.kind ? (int)e.kind : 1;
+    }
+    struct sigaction action = {.sa_handler = count_interrupt}, before;
+    interrupts = 0;
+    sigaction(SIGINT, &action, &before);
+    int code = follow(&f, dir);
+    sigaction(SIGINT, &before, NULL);
+    run_model_free(&f.model);
+    return code;
+}
