@@ -1,7 +1,87 @@
+/*
+ * cli_allreduce.c - `ringside allreduce`: times allreduce algorithms on real ranks, and checks their sums.
+ */
+#include "engine/base/rundir.h"
+#include "engine/launch/launch.h"
 #include "tui/cli.h"
+#include "tui/follow.h"
+#include "tui/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char not_yet[] = "this version cannot do that yet";
 
 int cli_allreduce(int argc, char **argv)
 {
-    (void)argc, (void)argv;
-    return 3;
+    struct job job;
+    struct error e = {0};
+    bool json = false, detach = false, sizes_given = false;
+    struct option_sizes sizes = {0};
+    char out[PATH_MAX] = "";
+    job_defaults(&job, JOB_ALLREDUCE);
+    struct job_allreduce *a = &job.allreduce;
+    const struct option options[] = {
+        {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0, "ring, mpi, ring,mpi (default) or all",
+         NULL, NULL},
+        {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes (2)", NULL, NULL},
+        {"bytes", "S,S", OPTION_SIZES, &sizes, 0, 4, 1099511627776.0,
+         "of float32, with K, M, G = 2^10, 2^20, 2^30 (1K,1M,32M)", &sizes_given, NULL},
+        {"iters", "K", OPTION_INT, &a->iters, 0, 1, 1000000, "timed iterations of each size (20)", NULL,
+         NULL},
+        {"check", NULL, OPTION_FLAG, &a->check, 0, 0, 0, "compare with a sum in float64", NULL, NULL},
+        {"buffer", "B", OPTION_TEXT, a->buffer, sizeof a->buffer, 0, 0, "engine (default) or private", NULL,
+         NULL},
+        {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (allreduce)", NULL,
+         NULL},
+        {"out", "DIR", OPTION_TEXT, out, sizeof out, 0, 0, "the run's directory, new or empty", NULL, NULL},
+        {"detach", NULL, OPTION_FLAG, &detach, 0, 0, 0, "print the run's id and leave it running", NULL,
+         NULL},
+        {"json", NULL, OPTION_FLAG, &json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
+        {"tune", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    const struct option_command command = {
+        .usage = "ringside allreduce [options]",
+        .summary = "Sums a buffer over all ranks, again and again, with each algorithm and at each size. The "
+                   "time is the\n"
+                   "median over the iterations of the slowest rank's; algbw is size / time, and busbw = "
+                   "algbw * 2(n-1)/n\n"
+                   "for n ranks (as in nccl-tests), which compares with the speed of the link whatever n is.",
+        .options = options,
+    };
+    char *rest[OPTION_MAX_WORDS];
+    int rest_count;
+    bool help;
+    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
+        return cli_fail(&e);
+    if (help) {
+        options_help(&command, stdout);
+        return 0;
+    }
+    if (rest_count > 0) {
+        error_set(&e, ERROR_INPUT,
+                  "allreduce takes options only, got '%s'; 'ringside allreduce --help' lists them", rest[0]);
+        return cli_fail(&e);
+    }
+    if (!strcmp(a->algos, "all"))
+        snprintf(a->algos, sizeof a->algos, "ring,mpi");
+    if (sizes_given) {
+        a->sizes = sizes.count;
+        memcpy(a->bytes, sizes.value, sizeof a->bytes);
+    }
+    if (!job_validate(&job, &e)) {
+        struct error plain = e;
+        error_set(&e, plain.kind, "--%s", plain.text);
+        return cli_fail(&e);
+    }
+    char dir[PATH_MAX];
+    if (!(*out ? launch_start_in(&job, out, dir, &e) : launch_start(&job, dir, &e)))
+        return cli_fail(&e);
+    if (detach) {
+        puts(*out ? dir : rundir_id(dir));
+        return 0;
+    }
+    return follow_run(dir, &(struct follow){.json = json});
 }

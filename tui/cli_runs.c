@@ -1,7 +1,275 @@
+/*
+ * cli_runs.c - `ringside runs`: list, watch, stop, replay, delete and prune runs.
+ */
+#include "engine/base/event.h"
+#include "engine/base/paths.h"
+#include "engine/base/rundir.h"
+#include "engine/launch/launch.h"
 #include "tui/cli.h"
+#include "tui/follow.h"
+#include "tui/options.h"
+#include "tui/run_tail.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KEEP_DEFAULT = 20 };
+
+struct runs_options {
+    bool json, all, detach;
+    int keep;
+    double speed;
+    char **names;
+    int count;
+};
+
+/* --- list ---------------------------------------------------------------------------------------------------------------- */
+
+static void list_one(const char *dir, bool json, int id_width)
+{
+    struct run_status status;
+    struct run_tail tail;
+    bool known = run_status_read(dir, &status, NULL);
+    json_t *job = rundir_read_json(dir, "job.json", NULL);
+    run_tail_read(dir, &tail);
+    const char *state = known ? run_state_name(status.state) : "unknown";
+    if (json) {
+        json_t *line = event_new("run", -1);
+        event_set_text(line, "id", rundir_id(dir));
+        event_set_text(line, "state", state);
+        event_set_text(line, "kind", event_text(job, "kind", ""));
+        event_set_text(line, "label", event_text(job, "label", ""));
+        event_set_text(line, "parent", event_text(job, "parent", ""));
+        event_set_integer(line, "ranks", event_integer(job, "ranks", 0));
+        event_set_text(line, "dir", dir);
+        event_set_text(line, "reason", status.reason);
+        event_set_number(line, "started", status.started);
+        event_set_integer(line, "step", tail.step);
+        event_set_number(line, "accuracy", tail.accuracy);
+        event_set_number(line, "loss", tail.loss);
+        event_set_number(line, "wall_s", tail.wall_s);
+        event_write(STDOUT_FILENO, line, NULL);
+    } else {
+        char started[32] = "-", result[64] = "", wall[24] = "-";
+        time_t when = (time_t)status.started;
+        struct tm tm;
+        if (known && localtime_r(&when, &tm))
+            strftime(started, sizeof started, "%d %b %H:%M", &tm);
+        if (isfinite(tail.wall_s))
+            snprintf(wall, sizeof wall, "%.1f s", tail.wall_s);
+        if (isfinite(tail.accuracy))
+            snprintf(result, sizeof result, "%.2f %%", 100 * tail.accuracy);
+        else if (tail.step >= 0)
+            snprintf(result, sizeof result, "step %ld", tail.step);
+        printf("%-*s  %-9s  %-9s %5lld  %-12s %9s  %s\n", id_width, rundir_id(dir), state,
+               event_text(job, "kind", "?"), event_integer(job, "ranks", 0), started, wall, result);
+    }
+    json_decref(job);
+}
+
+static int runs_list(const struct runs_options *o, struct error *e)
+{
+    char **dirs;
+    int count, width = 2;
+    if (!rundir_list(&dirs, &count, e))
+        return cli_fail(e);
+    for (int i = 0; i < count; i++)
+        if ((int)strlen(rundir_id(dirs[i])) > width)
+            width = (int)strlen(rundir_id(dirs[i]));
+    if (count == 0 && !o->json)
+        puts("no runs yet; 'ringside train' starts one");
+    else if (!o->json)
+        printf("%-*s  %-9s  %-9s %5s  %-12s %9s  %s\n", width, "run", "state", "kind", "ranks", "started",
+               "took", "accuracy");
+    fflush(stdout);
+    for (int i = 0; i < count; i++)
+        list_one(dirs[i], o->json, width);
+    rundir_list_free(dirs, count);
+    return 0;
+}
+
+/* --- one run --------------------------------------------------------------------------------------------------------------- */
+
+static int runs_watch(const struct runs_options *o, struct error *e)
+{
+    char dir[PATH_MAX];
+    if (!rundir_find(o->count ? o->names[0] : "last", dir, e))
+        return cli_fail(e);
+    return follow_run(dir, &(struct follow){.json = o->json, .watch = true});
+}
+
+static int runs_replay(const struct runs_options *o, struct error *e)
+{
+    char recording[PATH_MAX], dir[PATH_MAX];
+    if (!launch_find_recording(o->count ? o->names[0] : "last", recording, e) ||
+        !launch_replay(recording, o->speed, dir, e))
+        return cli_fail(e);
+    if (o->detach) {
+        puts(rundir_id(dir));
+        return 0;
+    }
+    return follow_run(dir, &(struct follow){.json = o->json});
+}
+
+/* Says what was done with a run, as text or as an event. */
+static void say_done(const struct runs_options *o, const char *dir, const char *what)
+{
+    char text[PATH_MAX + 64];
+    snprintf(text, sizeof text, "%s: %s", rundir_id(dir), what);
+    if (!o->json) {
+        puts(text);
+        return;
+    }
+    json_t *note = event_new("note", -1);
+    event_set_text(note, "level", "info");
+    event_set_text(note, "text", text);
+    event_write(STDOUT_FILENO, note, NULL);
+}
+
+static bool stop_one(const struct runs_options *o, const char *dir, struct error *e)
+{
+    struct run_status status;
+    if (!run_status_read(dir, &status, e))
+        return false;
+    if (run_state_ended(status.state)) {
+        char text[64];
+        snprintf(text, sizeof text, "has ended already (%s)", run_state_name(status.state));
+        say_done(o, dir, text);
+        return true;
+    }
+    bool again = rundir_stop_requested(dir);
+    if (!launch_stop(dir, e))
+        return false;
+    say_done(o, dir, again ? "asked once more to stop, with TERM" : "asked to stop");
+    return true;
+}
+
+static bool delete_one(const struct runs_options *o, const char *dir, struct error *e)
+{
+    struct run_status status;
+    if (run_status_read(dir, &status, NULL) && !run_state_ended(status.state))
+        return error_set(e, ERROR_INPUT, "%s is still %s; stop it first ('ringside runs stop')",
+                         rundir_id(dir), run_state_name(status.state));
+    char id[NAME_MAX + 1];
+    snprintf(id, sizeof id, "%s", rundir_id(dir));
+    if (!rundir_delete(dir, e))
+        return false;
+    say_done(o, id, "deleted");
+    return true;
+}
+
+/* Each of the runs that were named, or with --all every one of them. */
+static int each(const struct runs_options *o, const char *verb,
+                bool (*act)(const struct runs_options *o, const char *dir, struct error *e),
+                bool running_only, struct error *e)
+{
+    if (!o->all && o->count == 0) {
+        error_set(e, ERROR_INPUT,
+                  "runs %s: which run? 'ringside runs' lists the ids; 'last' and --all work too", verb);
+        return cli_fail(e);
+    }
+    int code = 0;
+    for (int i = 0; i < o->count; i++) {
+        char dir[PATH_MAX];
+        if (!rundir_find(o->names[i], dir, e) || !act(o, dir, e))
+            code = cli_fail(e);
+    }
+    if (!o->all)
+        return code;
+    char **dirs;
+    int count;
+    if (!rundir_list(&dirs, &count, e))
+        return cli_fail(e);
+    for (int i = 0; i < count; i++) {
+        struct run_status status;
+        bool runs = run_status_read(dirs[i], &status, NULL) && !run_state_ended(status.state);
+        if (runs == running_only && !act(o, dirs[i], e))
+            code = cli_fail(e);
+    }
+    rundir_list_free(dirs, count);
+    return code;
+}
+
+static int runs_prune(const struct runs_options *o, struct error *e)
+{
+    char **dirs;
+    int count, kept = 0, code = 0;
+    if (!rundir_list(&dirs, &count, e))
+        return cli_fail(e);
+    for (int i = 0; i < count; i++) {
+        struct run_status status;
+        bool runs = run_status_read(dirs[i], &status, NULL) && !run_state_ended(status.state);
+        if (runs || kept++ < o->keep)
+            continue;
+        if (!delete_one(o, dirs[i], e))
+            code = cli_fail(e);
+    }
+    rundir_list_free(dirs, count);
+    return code;
+}
 
 int cli_runs(int argc, char **argv)
 {
-    (void)argc, (void)argv;
-    return 3;
+    struct runs_options o = {.keep = KEEP_DEFAULT, .speed = 1};
+    struct error e = {0};
+    const struct option options[] = {
+        {"json", NULL, OPTION_FLAG, &o.json, 0, 0, 0, "one JSON object a line", NULL, NULL},
+        {"all", NULL, OPTION_FLAG, &o.all, 0, 0, 0,
+         "stop: every run that runs; delete: every one that has ended", NULL, NULL},
+        {"speed", "X", OPTION_REAL, &o.speed, 0, 0, 1e6, "replay: X times as fast; 0: as fast as it goes (1)",
+         NULL, NULL},
+        {"detach", NULL, OPTION_FLAG, &o.detach, 0, 0, 0,
+         "replay: print the new run's id and leave it running", NULL, NULL},
+        {"keep", "N", OPTION_INT, &o.keep, 0, 0, 1000000, "prune: how many ended runs to keep (20)", NULL,
+         NULL},
+        {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    const struct option_command command = {
+        .usage =
+            "ringside runs [list | watch RUN | stop RUN... | replay RUN | delete RUN... | prune] [options]",
+        .summary = "RUN is an id, a part of one, a path, or 'last'. replay also takes the name of a "
+                   "recording that comes\n"
+                   "with the course. Ctrl-C ends a watch; the run goes on.",
+        .options = options,
+    };
+    char *rest[OPTION_MAX_WORDS];
+    int rest_count;
+    bool help;
+    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
+        return cli_fail(&e);
+    if (help) {
+        options_help(&command, stdout);
+        return 0;
+    }
+    const char *verb = rest_count ? rest[0] : "list";
+    o.names = rest + 1, o.count = rest_count ? rest_count - 1 : 0;
+    bool takes_many = !strcmp(verb, "stop") || !strcmp(verb, "delete");
+    int most = takes_many ? OPTION_MAX_WORDS : !strcmp(verb, "watch") || !strcmp(verb, "replay") ? 1 : 0;
+    if (!strcmp(verb, "compare") || !strcmp(verb, "export")) {
+        error_set(&e, ERROR_INPUT, "runs %s: this version cannot do that yet", verb);
+        return cli_fail(&e);
+    }
+    if (o.count > most && (most || !strcmp(verb, "list") || !strcmp(verb, "prune"))) {
+        error_set(&e, ERROR_INPUT, "runs %s: expected %s, got '%s'", verb, most ? "one run" : "options only",
+                  o.names[most]);
+        return cli_fail(&e);
+    }
+    if (!strcmp(verb, "list"))
+        return runs_list(&o, &e);
+    if (!strcmp(verb, "watch"))
+        return runs_watch(&o, &e);
+    if (!strcmp(verb, "replay"))
+        return runs_replay(&o, &e);
+    if (!strcmp(verb, "stop"))
+        return each(&o, verb, stop_one, true, &e);
+    if (!strcmp(verb, "delete"))
+        return each(&o, verb, delete_one, false, &e);
+    if (!strcmp(verb, "prune"))
+        return runs_prune(&o, &e);
+    error_set(&e, ERROR_INPUT, "runs: expected list, watch, stop, replay, delete or prune, got '%s'", verb);
+    return cli_fail(&e);
 }

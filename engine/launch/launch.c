@@ -318,6 +318,18 @@ bool launch_replay(const char *recording, double speed, char dir[PATH_MAX], stru
     return ok;
 }
 
+bool launch_find_recording(const char *name, char dir[PATH_MAX], struct error *e)
+{
+    char data[PATH_MAX], folder[PATH_MAX], job[PATH_MAX];
+    if (!strchr(name, '/') && path_data(data, NULL) && path_join(folder, data, "lessons/recordings", NULL) &&
+        path_join(folder, folder, name, NULL) && path_join(job, folder, "job.json", NULL) &&
+        access(job, F_OK) == 0) {
+        memcpy(dir, folder, strlen(folder) + 1);
+        return true;
+    }
+    return rundir_find(name, dir, e);
+}
+
 bool launch_stop(const char *dir, struct error *e)
 {
     struct run_status status;

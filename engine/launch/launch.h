@@ -33,6 +33,9 @@ bool launch_start_in(const struct job *job, const char *out, char dir[PATH_MAX],
 /* Plays a run again, as a new run with origin "replay"; speed 2 is twice as fast, 0 as fast as it goes. */
 bool launch_replay(const char *recording, double speed, char dir[PATH_MAX], struct error *e);
 
+/* A run by what rundir_find takes, or a recording of the course (lessons/recordings/NAME) by its name. */
+bool launch_find_recording(const char *name, char dir[PATH_MAX], struct error *e);
+
 /*
  * Stops a run. The first call makes the stop file: the supervisor sees it, gives the ranks a grace, then
  * sends TERM and KILL at the very end. A second call sends TERM to the supervisor. Does not block.
