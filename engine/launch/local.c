@@ -1,6 +1,9 @@
 #include "engine/launch/local.h"
 
+#include "engine/base/event.h"
 #include "engine/base/paths.h"
+#include "engine/launch/probe.h"
+#include "engine/launch/runlog.h"
 #include "engine/launch/site.h"
 
 #include <stdio.h>
@@ -13,6 +16,7 @@
  * it. With less than this many bytes a rank it is told to keep them in the temporary folder instead.
  */
 enum { SHM_BYTES_PER_RANK = 16 << 20, LOW_PRIORITY = 10 };
+#define PROBE_LIMIT_S 30.0
 
 /* How many processes mpirun starts: a rank script runs at several counts within one start of the largest. */
 static int ranks_of(const struct job *job)
@@ -134,4 +138,52 @@ bool local_plan(struct plan *p, const struct job *job, const char *dir, struct e
                       "the ranks run as root: Open MPI was told to allow it (OMPI_ALLOW_RUN_AS_ROOT)");
     }
     return true;
+}
+
+/* The lines of a text that say something, at most the last three, as one. */
+static void last_words(char *text, char *words, size_t size)
+{
+    struct runlog log = {.fd = -1, .cut = true};
+    for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        runlog_line(&log, line, strlen(line));
+    runlog_tail(&log, words, size);
+}
+
+json_t *local_probe(struct error *e)
+{
+    char mpirun[PATH_MAX], rank[PATH_MAX], out[4096], err[4096], words[600];
+    if (!machine_find("mpirun", mpirun)) {
+        error_set(e, ERROR_MISSING, "mpirun is not in PATH");
+        return NULL;
+    }
+    if (!path_program("ringside-rank", rank, e))
+        return NULL;
+    struct plan p;
+    plan_init(&p);
+    plan_arg(&p, mpirun);
+    if (geteuid() == 0)
+        plan_arg(&p, "--allow-run-as-root");
+    plan_arg(&p, "-n");
+    plan_number(&p, 2);
+    plan_arg(&p, "--bind-to");
+    plan_arg(&p, "none");
+    plan_arg(&p, "--oversubscribe");
+    plan_shared_memory(&p, 2);
+    plan_arg(&p, rank);
+    plan_arg(&p, "--probe");
+    int code = probe_command(p.argv, PROBE_LIMIT_S, out, sizeof out, err, sizeof err, e);
+    plan_clear(&p);
+    if (code < 0)
+        return NULL;
+    json_t *answer = NULL;
+    for (char *rest = NULL, *line = strtok_r(out, "\n", &rest); line && !answer;
+         line = strtok_r(NULL, "\n", &rest))
+        answer = event_parse(line, strlen(line));
+    if (code == 0 && answer && json_array_size(json_object_get(answer, "ranks")) == 2)
+        return answer;
+    json_decref(answer);
+    last_words(err, words, sizeof words);
+    error_set(e, ERROR_MISSING, "mpirun -n 2 ringside-rank --probe ended with exit code %d%s%s", code,
+              *words ? " and said: " : "", words);
+    return NULL;
 }

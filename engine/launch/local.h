@@ -11,4 +11,10 @@ bool local_check(const struct job *job, struct error *e);
 /* Fills in the command line of mpirun and what goes with it. */
 bool local_plan(struct plan *p, const struct job *job, const char *dir, struct error *e);
 
+/*
+ * Really starts two ranks that greet each other through MPI: the answer of `ringside-rank --probe` from rank 0, a
+ * new reference. NULL and *e, which quotes what mpirun said.
+ */
+json_t *local_probe(struct error *e);
+
 #endif
