@@ -79,9 +79,11 @@ for _, args in ipairs(trainings) do
     changed = changed or difference(args, settings(args.batch, 0), "")
 end
 ask("only batch and learning rate differ", #trainings > 0 and not changed,
-    #trainings == 0 and "your file trains nothing" or changed and ("changed: " .. changed) or #trainings .. " trainings, all alike",
+    #trainings == 0 and "your file trains nothing" or changed and ("changed: " .. changed)
+        or #trainings .. " trainings, all alike",
     "model, data, ranks, epochs, optimizer and schedule as in the starter",
-    "Put " .. tostring(changed or "the calls of training(...)") .. " back as it was. If two things change, nobody can say which helped.")
+    "Put " .. tostring(changed or "the calls of training(...)") .. " back as it was. If two things change, nobody can say "
+        .. "which of them helped.")
 
 local swept = {}
 for _, args in ipairs(trainings) do
@@ -105,9 +107,10 @@ local asked = false
 for _, args in ipairs(trainings) do
     asked = asked or (args.batch == LARGE_BATCH and rate(args) == repaired)
 end
-if not ask("the repair changes the learning rate", usable and asked and repaired ~= BASE_LR, "repaired_lr = " .. tostring(repaired),
-    "a rate other than 0.01, used with batch 512",
-    repaired == BASE_LR and "It is still the rate of batch 32. Sixteen times the batch makes a sixteenth of the steps: each may be longer."
+if not ask("the repair changes the learning rate", usable and asked and repaired ~= BASE_LR,
+    "repaired_lr = " .. tostring(repaired), "a rate other than 0.01, used with batch 512",
+    repaired == BASE_LR
+        and "It is still the rate of batch 32. Sixteen times the batch makes a sixteenth of the steps: each may be longer."
         or "repaired_lr is one positive number, and part 3 trains with training(512, repaired_lr).") then
     return
 end
@@ -151,7 +154,7 @@ elseif repaired < BASE_LR then
 elseif repaired > 16 * BASE_LR then
     advice = "More than sixteen times the rate for sixteen times the batch: try less."
 else
-    advice = "Nearer. Double or halve the rate and look which way the accuracy goes. There is room between 0.01 and 16 times 0.01."
+    advice = "Nearer. Double or halve the rate and look which way the accuracy goes. There is room between 0.01 and 0.16."
 end
 ask("batch 512 as good as batch 32", lost <= MARGIN,
     string.format("%.2f %% against %.2f %%: %.2f points %s", 100 * reached, 100 * small.accuracy, 100 * math.abs(lost),

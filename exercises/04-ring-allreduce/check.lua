@@ -134,8 +134,10 @@ local case, rank, value = outside("messages", least_messages, most_messages)
 ask("2(N-1) messages from each rank", not case,
     case and string.format("%s: rank %d sends %d", where(case), rank, value) or "2(N-1) from each",
     case and string.format("%d (below N elements: at most that)", most_messages(case)) or "2(N-1); below N elements at most that",
-    case and (value == case.ranks - 1 and "N - 1 is one half of the ring. Either the second half is missing, or whole vectors go round: "
-        .. "cut the vector in n chunks and send one chunk a round." or value > most_messages(case)
+    case and (value == case.ranks - 1
+        and "N - 1 is one half of the ring. Either the second half is missing, or whole vectors go round: "
+        .. "cut the vector in n chunks and send one chunk a round."
+        or value > most_messages(case)
         and "Some rank sends more than its share. Each of the two halves has n - 1 rounds with one message in each."
         or "Each of the two halves has n - 1 rounds, and every rank sends one chunk in each: for k = 0, n - 2 do."))
 

@@ -34,7 +34,7 @@ for i, batch in ipairs { 8, 32, 128, 512 } do
     print("batch", batch, "pictures/s", result.samples_per_s, "accuracy", result.accuracy)
 end
 plot { title = "Speed", x = "batch per rank", y = "pictures/s", series = { measured = speed } }
-plot { title = "After one epoch", x = "batch per rank", y = "accuracy", series = { measured = accuracy } }
+plot { title = "Accuracy", x = "batch per rank", y = "accuracy", series = { measured = accuracy } }
 
 -- Part 3. Repair batch 512 by the learning rate alone.
 repaired_lr = 0.08
