@@ -8,6 +8,7 @@
 #include "tui/axis.h"
 #include "tui/ring_draw.h"
 #include "tui/ring_model.h"
+#include "tui/wrap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -267,22 +268,10 @@ static void ring_view_draw(void *view, struct app *app, struct canvas *c, struct
     struct ring_view *v = view;
     if (!v->built) {
         const char *text = nothing(v);
-        int width = area.cols > 64 ? 64 : area.cols - 2, row = area.row + area.rows / 2 - 1;
-        /* A sentence over as many rows as it needs. */
-        while (*text && row < area.row + area.rows) {
-            int take = (int)strlen(text);
-            if (take > width) {
-                take = width;
-                while (take > 0 && text[take] != ' ')
-                    take--;
-                take = take ? take : width;
-            }
-            canvas_format(c, row++, area.col + (area.cols - width) / 2, width, ROLE_MUTED, 0, "%.*s", take,
-                          text);
-            text += take;
-            while (*text == ' ')
-                text++;
-        }
+        int width = area.cols > 64 ? 64 : area.cols - 2, rows = wrap_rows(text, width);
+        struct rect middle = {area.row + (area.rows - rows) / 2, area.col + (area.cols - width) / 2,
+                              area.rows, width};
+        wrap_text(c, middle, ROLE_MUTED, 0, text);
         return;
     }
     double travel = v->travelled / TRAVEL_SHARE;

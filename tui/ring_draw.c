@@ -149,8 +149,7 @@ static void draw_node(struct canvas *c, const struct geometry *g, const struct r
     struct rect n = g->node[rank];
     bool complete = rank_complete(s, rank);
     char label[24];
-    snprintf(label, sizeof label, "%s%d%s", n.cols >= 9 || complete ? "rank " : "rank ", rank,
-             complete ? (c->utf8 ? " ✓" : " ok") : "");
+    snprintf(label, sizeof label, "rank %d%s", rank, complete ? (c->utf8 ? " ✓" : " ok") : "");
     int columns = text_columns(label), pad = columns < n.cols ? (n.cols - columns) / 2 : 0;
     canvas_text(c, n.row, n.col + pad, n.cols - pad, complete ? ROLE_GOOD : ROLE_TITLE, ATTR_BOLD, label);
     if (m->chunks < 1)
@@ -282,10 +281,9 @@ void ring_sentence(const struct ring_scene *s, char *text, size_t size)
         }
     enum hop_phase phase = ring_model_phase(m, s->round);
     if (phase == HOP_REDUCE_SCATTER)
-        snprintf(text, size,
-                 "Each rank sends one chunk to its right and adds the one that comes from its left.");
+        snprintf(text, size, "Each rank sends one chunk to its right and adds the one from its left.");
     else if (phase == HOP_ALLGATHER)
-        snprintf(text, size, "Each rank passes a complete chunk to its right and keeps the one that comes.");
+        snprintf(text, size, "Each rank passes a complete chunk on to its right.");
     else
         snprintf(text, size, "%d message%s under way.", m->first[s->round + 1] - m->first[s->round],
                  m->first[s->round + 1] - m->first[s->round] == 1 ? "" : "s");
@@ -319,7 +317,7 @@ static void figures_of(const struct ring_scene *s, struct figures *f)
         format_bytes(ring_expected_bytes(m->ranks, m->buffer_bytes), b, sizeof b);
         snprintf(f->bytes, sizeof f->bytes, "%s of %s sent a rank", a, b);
         format_bytes(m->buffer_bytes, b, sizeof b);
-        snprintf(f->formula, sizeof f->formula, "2(N-1)/N of S: N = %d, S = %s", m->ranks, b);
+        snprintf(f->formula, sizeof f->formula, "2(N-1)/N of %s, N = %d", b, m->ranks);
     } else {
         snprintf(f->bytes, sizeof f->bytes, "%s sent a rank", a);
     }

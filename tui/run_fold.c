@@ -320,6 +320,18 @@ static void fold_check(struct run_model *m, const json_t *event)
     c->next = copy(event_text(event, "next", ""));
 }
 
+static void fold_case(struct run_model *m, const json_t *event)
+{
+    struct run_case *k = grow(&m->cases, &m->case_count, sizeof *k);
+    if (!k)
+        return;
+    k->ranks = (int)event_integer(event, "ranks", 0);
+    k->length = (long)event_integer(event, "length", 0);
+    k->ok = json_is_true(json_object_get(event, "ok"));
+    k->error = copy(event_text(event, "error", event_text(event, "deadlock", "")));
+    m->started = true;
+}
+
 static void fold_job(struct run_model *m, const json_t *event)
 {
     const char *state = event_text(event, "state", "");
@@ -452,11 +464,11 @@ void run_fold(struct run_model *m, const json_t *event)
         const char *name;
         void (*fold)(struct run_model *m, const json_t *event);
     } FOLDS[] = {
-        {"run", fold_run},       {"step", fold_step},   {"rank", fold_rank},
-        {"eval", fold_eval},     {"hop", fold_hop},     {"collective", fold_collective},
-        {"point", fold_point},   {"check", fold_check}, {"job", fold_job},
-        {"sample", fold_sample}, {"fault", fold_fault}, {"note", fold_note},
-        {"done", fold_done},
+        {"run", fold_run},     {"step", fold_step},     {"rank", fold_rank},
+        {"eval", fold_eval},   {"hop", fold_hop},       {"collective", fold_collective},
+        {"point", fold_point}, {"check", fold_check},   {"case", fold_case},
+        {"job", fold_job},     {"sample", fold_sample}, {"fault", fold_fault},
+        {"note", fold_note},   {"done", fold_done},
     };
     double t = event_number(event, "t", NAN);
     if (isfinite(t) && !(t < m->t_last))

@@ -73,7 +73,11 @@ static void facts_of_job(struct run_model *m)
                      : model_named(job->train.model, &spec, NULL);
     if (known)
         m->parameters = (double)spec.parameters;
-    if (job->train.steps > 0)
+    /* The embedded data set has 60 000 training images; a short last batch is dropped. */
+    long global = (long)job->train.batch * job->ranks;
+    if (job->train.epochs > 0 && !strcmp(job->train.data, "mnist") && global > 0)
+        m->total_steps = 60000 / global * job->train.epochs;
+    if (job->train.steps > 0 && (m->total_steps == 0 || job->train.steps < m->total_steps))
         m->total_steps = job->train.steps;
 }
 
@@ -120,6 +124,9 @@ void run_model_free(struct run_model *m)
     }
     for (int i = 0; i < m->note_count; i++)
         free(m->notes[i].text);
+    for (int i = 0; i < m->case_count; i++)
+        free(m->cases[i].error);
+    free(m->cases);
     free(m->rank_table);
     free(m->collectives);
     free(m->points);

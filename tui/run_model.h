@@ -70,6 +70,14 @@ struct run_check {
     char *name, *measured, *accepted, *next; /* never NULL */
 };
 
+/* One case of a rank script. */
+struct run_case {
+    int ranks;
+    long length;
+    bool ok;
+    char *error; /* never NULL */
+};
+
 enum note_level { NOTE_INFO, NOTE_WARNING, NOTE_ERROR, NOTE_FAULT };
 struct run_note {
     double t;
@@ -124,6 +132,8 @@ struct run_model {
     int points_count;
     struct run_check *checks;
     int check_count;
+    struct run_case *cases;
+    int case_count;
     struct run_note notes[RUN_MAX_NOTES]; /* the latest, oldest first */
     int note_count;
     struct run_sample samples[RUN_MAX_SAMPLES]; /* the latest */

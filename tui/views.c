@@ -7,6 +7,8 @@
 
 static const struct view_class *const views[] = {
     &view_home,
+    &view_run,
+    &view_ring,
 };
 
 const struct view_class *view_find(const char *name)

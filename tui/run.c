@@ -1,0 +1,185 @@
+/*
+ * run.c - the run view: follows a run of any kind while it goes on, and shows one that has ended.
+ *
+ * The argument is a run (its directory, id or another name that rundir_find takes). The view polls: run
+ * directories may lie on a filesystem that sends no notices.
+ */
+#include "engine/launch/launch.h"
+#include "tui/app.h"
+#include "tui/run_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POLL_S 0.2
+enum { EVENTS_A_POLL = 20000 };
+
+enum {
+    ACT_STOP = 1,
+    ACT_STOP_YES,
+    ACT_RING,
+    ACT_PANE,
+    ACT_PANE_BACK,
+    ACT_LOG,
+    ACT_SCALE,
+    ACT_UP,
+    ACT_DOWN,
+    ACT_OPEN
+};
+
+static const struct key_binding run_keys[] = {
+    {KEY_CODE_TAB, ACT_PANE, "pane", "the next pane on its own; after the last, all again"},
+    {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, "the pane before"},
+    {'r', ACT_RING, "ring", "watch the messages of this run's allreduce, hop by hop"},
+    {'s', ACT_STOP, "stop", "stop this run (asks first)"},
+    {'l', ACT_LOG, "log", "the last lines of the log"},
+    {'y', ACT_SCALE, NULL, "loss on a logarithmic axis, or back"},
+    {KEY_CODE_UP, ACT_UP, NULL, "move in a list"},
+    {KEY_CODE_DOWN, ACT_DOWN, NULL, NULL},
+    {KEY_CODE_ENTER, ACT_OPEN, NULL, "open the selected run that a script has started"},
+    {0, 0, NULL, NULL},
+};
+
+static void *run_open(struct app *app, const char *argument, struct error *e)
+{
+    struct run_view *v = calloc(1, sizeof *v);
+    if (!v) {
+        error_set(e, ERROR_FAILED, "out of memory");
+        return NULL;
+    }
+    if (!run_model_open(&v->m, argument, e)) {
+        free(v);
+        return NULL;
+    }
+    v->now = app_now(app);
+    run_model_poll(&v->m, 5 * EVENTS_A_POLL);
+    return v;
+}
+
+static void run_close(void *view)
+{
+    struct run_view *v = view;
+    run_model_free(&v->m);
+    free(v);
+}
+
+static bool run_tick(void *view, struct app *app, double now)
+{
+    (void)app;
+    struct run_view *v = view;
+    if (now - v->polled < POLL_S && now >= v->polled)
+        return false;
+    v->polled = v->now = now;
+    bool changed = run_model_poll(&v->m, EVENTS_A_POLL);
+    long second = (long)run_model_elapsed(&v->m, now);
+    changed |= second != v->second || v->log;
+    v->second = second;
+    return changed;
+}
+
+/* The panes that say something of this kind of run. */
+static bool has_pane(const struct run_view *v, enum run_pane pane)
+{
+    bool train = !v->m.have_job || v->m.job.kind == JOB_TRAIN;
+    if (train || pane == PANE_ALL || pane == PANE_NOTES)
+        return true;
+    if (v->m.job.kind == JOB_ALLREDUCE)
+        return pane == PANE_LOSS || pane == PANE_RANKS;
+    return v->m.job.kind == JOB_SCRIPT && pane == PANE_LOSS;
+}
+
+static void change_pane(struct run_view *v, int by)
+{
+    do
+        v->pane = (enum run_pane)(((int)v->pane + by + PANE_COUNT) % PANE_COUNT);
+    while (!has_pane(v, v->pane));
+}
+
+static void run_act(void *view, struct app *app, int action)
+{
+    struct run_view *v = view;
+    struct error e = {0};
+    switch (action) {
+    case ACT_STOP:
+        if (run_model_ended(&v->m))
+            app_message(app, ROLE_MUTED, "This run has ended already.");
+        else
+            app_ask(app, ACT_STOP_YES, "Stop this run? What it has learnt so far is lost.");
+        break;
+    case ACT_STOP_YES:
+        if (launch_stop(v->m.dir, &e))
+            app_message(app, ROLE_WARN, "Stopping: all ranks end after the present step.");
+        else
+            app_message(app, ROLE_BAD, "%s", e.text);
+        break;
+    case ACT_RING: app_open(app, &view_ring, v->m.dir); break;
+    case ACT_PANE: change_pane(v, 1); break;
+    case ACT_PANE_BACK: change_pane(v, -1); break;
+    case ACT_LOG: v->log = !v->log; break;
+    case ACT_SCALE: v->log_scale = !v->log_scale; break;
+    case ACT_UP:
+        if (v->m.child_count && v->selected > 0)
+            v->selected--;
+        else if (v->scroll > 0)
+            v->scroll--;
+        break;
+    case ACT_DOWN:
+        if (v->selected + 1 < v->m.child_count)
+            v->selected++;
+        else
+            v->scroll++;
+        break;
+    case ACT_OPEN:
+        if (v->selected < v->m.child_count)
+            app_open(app, &view_run, v->m.children[v->selected].id);
+        break;
+    }
+}
+
+static void run_draw(void *view, struct app *app, struct canvas *c, struct rect area)
+{
+    (void)app;
+    struct run_view *v = view;
+    if (v->log) {
+        run_draw_log(v, c, area);
+        return;
+    }
+    switch (v->m.have_job ? v->m.job.kind : JOB_TRAIN) {
+    case JOB_TRAIN: run_draw_train(v, c, area); break;
+    case JOB_ALLREDUCE: run_draw_allreduce(v, c, area); break;
+    case JOB_SCRIPT: run_draw_script(v, c, area); break;
+    case JOB_CHECK: run_draw_checks(v, c, area); break;
+    case JOB_RANKS: run_draw_cases(v, c, area); break;
+    }
+}
+
+static void run_title(void *view, char *text, size_t size)
+{
+    struct run_view *v = view;
+    snprintf(text, size, "Run %s", v->m.id);
+}
+
+static enum role run_status(void *view, char *text, size_t size)
+{
+    struct run_view *v = view;
+    static const enum role ROLES[] = {ROLE_MUTED, ROLE_ACCENT, ROLE_GOOD, ROLE_BAD, ROLE_WARN, ROLE_BAD};
+    char clock[24];
+    format_clock(run_model_elapsed(&v->m, v->now), clock, sizeof clock);
+    const char *origin = v->m.origin[0] && strcmp(v->m.origin, "real") ? v->m.origin : "";
+    snprintf(text, size, "%s%s%s %s", origin, *origin ? " " : "", run_state_name(v->m.status.state), clock);
+    return ROLES[v->m.status.state];
+}
+
+const struct view_class view_run = {
+    .name = "run",
+    .keys = run_keys,
+    .open = run_open,
+    .act = run_act,
+    .tick = run_tick,
+    .draw = run_draw,
+    .title = run_title,
+    .status = run_status,
+    .close = run_close,
+};

@@ -1,0 +1,299 @@
+/*
+ * run_parts.c - pieces of the run view that several kinds of runs share.
+ */
+#include "tui/plot.h"
+#include "tui/run_view.h"
+#include "tui/wrap.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    enum run_state state = m->status.state;
+    bool answer_no = m->done && !m->ok && state == RUN_DONE;
+    if (state == RUN_DONE && !answer_no)
+        return 0;
+    if (state == RUN_RUNNING && m->started)
+        return 0;
+    char text[1200];
+    run_model_state_text(m, text, sizeof text);
+    enum role role = state == RUN_FAILED || state == RUN_LOST ? ROLE_BAD
+                     : state == RUN_CANCELLED || answer_no    ? ROLE_WARN
+                                                              : ROLE_ACCENT;
+    int limit = area.rows > 8 ? 3 : 1;
+    struct rect r = {area.row, area.col + 1, limit < area.rows ? limit : area.rows, area.cols - 2};
+    return wrap_text(c, r, role, ATTR_BOLD, text);
+}
+
+static enum role note_role(enum note_level level)
+{
+    return level == NOTE_INFO ? ROLE_TEXT : level == NOTE_WARNING ? ROLE_WARN : ROLE_BAD;
+}
+
+void run_draw_notes(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    if (area.rows < 1)
+        return;
+    if (!m->note_count) {
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, "Nothing to report.");
+        return;
+    }
+    /* As many of the latest as fit, the oldest of them first. */
+    int first = m->note_count, rows = 0, prefix = area.cols > 50 ? 8 : 2;
+    while (first > 0) {
+        int more = wrap_rows(m->notes[first - 1].text, area.cols - prefix);
+        if (rows && rows + more > area.rows)
+            break;
+        rows += more;
+        first--;
+    }
+    int row = 0;
+    for (int i = first; i < m->note_count && row < area.rows; i++) {
+        const struct run_note *n = &m->notes[i];
+        const char *glyph = n->level == NOTE_INFO      ? (c->utf8 ? "·" : "-")
+                            : n->level == NOTE_WARNING ? "!"
+                                                       : "✗";
+        if (prefix == 8) {
+            char clock[16] = "";
+            if (isfinite(n->t))
+                format_clock(n->t, clock, sizeof clock);
+            canvas_format(c, area.row + row, area.col, 5, ROLE_MUTED, 0, "%5s", clock);
+        }
+        canvas_text(c, area.row + row, area.col + prefix - 2, 1, note_role(n->level), ATTR_BOLD, glyph);
+        struct rect r = {area.row + row, area.col + prefix, area.rows - row, area.cols - prefix};
+        row += wrap_text(c, r, note_role(n->level), 0, n->text);
+    }
+}
+
+static void share_text(double part, double whole, char text[8])
+{
+    if (isfinite(part) && whole > 0)
+        snprintf(text, 8, "%3.0f%%", 100 * part / whole);
+    else
+        snprintf(text, 8, "   -");
+}
+
+void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    if (!m->rank_count) {
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0,
+                    m->have_job && m->job.kind == JOB_TRAIN ? "The ranks have not reported yet."
+                                                            : "No ranks.");
+        return;
+    }
+    /* Numbers stand to the right in fields of one width, so that a new figure changes few cells. */
+    int fixed = 4 + 1 + 10 + 3 * 5 + 2, host = area.cols - fixed, memory = 0;
+    if (host >= 18) {
+        memory = 10;
+        host -= memory;
+    }
+    host = host > 24 ? 24 : host < 0 ? 0 : host;
+    int col = area.col;
+    canvas_text(c, area.row, col, 4, ROLE_MUTED, 0, "rank");
+    canvas_text(c, area.row, col + 5, host, ROLE_MUTED, 0, "host");
+    int at = col + 5 + host;
+    canvas_format(c, area.row, at, 10, ROLE_MUTED, 0, "%10s", "samples/s");
+    canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", "comp", "comm", "data");
+    if (memory)
+        canvas_format(c, area.row, at + 25, memory, ROLE_MUTED, 0, "%*s", memory, "memory");
+    for (int i = 0; i < m->rank_count && i + 1 < area.rows; i++) {
+        const struct run_rank *r = &m->rank_table[i];
+        int row = area.row + 1 + i;
+        if (i + 2 == area.rows && m->rank_count > i + 1) {
+            canvas_format(c, row, col, area.cols, ROLE_MUTED, 0, "and %d more ranks", m->rank_count - i);
+            break;
+        }
+        enum role role = r->straggler ? ROLE_WARN : ROLE_TEXT;
+        char speed[16], compute[8], comm[8], data[8], bytes[24] = "-";
+        double whole = 0, parts[3] = {r->compute_s, r->comm_s, r->data_s};
+        for (int k = 0; k < 3; k++)
+            whole += isfinite(parts[k]) ? parts[k] : 0;
+        snprintf(speed, sizeof speed, isfinite(r->samples_per_s) ? "%.0f" : "-", r->samples_per_s);
+        share_text(r->compute_s, whole, compute);
+        share_text(r->comm_s, whole, comm);
+        share_text(r->data_s, whole, data);
+        canvas_format(c, row, col, 4, role, ATTR_BOLD, "%4d", r->rank);
+        canvas_text(c, row, col + 5, host, role, 0, r->host);
+        canvas_format(c, row, at, 10, role, 0, "%10s", speed);
+        canvas_format(c, row, at + 10, 15, role, 0, " %4s %4s %4s", compute, comm, data);
+        if (memory) {
+            if (isfinite(r->rss_bytes))
+                format_bytes(r->rss_bytes, bytes, sizeof bytes);
+            canvas_format(c, row, at + 25, memory, role, 0, "%*s", memory, bytes);
+        }
+        if (r->straggler)
+            canvas_text(c, row, at + 25 + memory + 1, 6, ROLE_WARN, ATTR_BOLD,
+                        host + fixed + memory + 5 <= area.cols ? "◀ slow" : "◀");
+    }
+}
+
+/* How light the pixels of a cell's half are: the mean over the square of the image it stands for. */
+static double mean_of(const struct run_sample *s, double row0, double row1, double col0, double col1)
+{
+    double sum = 0;
+    int count = 0;
+    for (int r = (int)row0; r < (int)ceil(row1) && r < s->rows; r++)
+        for (int k = (int)col0; k < (int)ceil(col1) && k < s->cols; k++) {
+            sum += s->pixels[r * s->cols + k];
+            count++;
+        }
+    return count ? sum / count : 0;
+}
+
+enum { DIGIT_COLS = 14, DIGIT_ROWS = 7 };
+
+/* Two pixels above each other in a cell, each of them light or dark. */
+static void draw_digit(struct canvas *c, int row, int col, const struct run_sample *s, enum role role)
+{
+    double high = (double)s->rows / (2 * DIGIT_ROWS), wide = (double)s->cols / DIGIT_COLS;
+    for (int r = 0; r < DIGIT_ROWS; r++)
+        for (int k = 0; k < DIGIT_COLS; k++) {
+            double top = mean_of(s, 2 * r * high, (2 * r + 1) * high, k * wide, (k + 1) * wide);
+            double below = mean_of(s, (2 * r + 1) * high, (2 * r + 2) * high, k * wide, (k + 1) * wide);
+            uint32_t glyph;
+            if (c->utf8)
+                glyph = top >= 70 ? (below >= 70 ? 0x2588 : 0x2580) : below >= 70 ? 0x2584 : ' ';
+            else
+                glyph = (uint32_t) " .:+#"[(int)((top + below) / 2 / 256 * 5)];
+            canvas_put(c, row + r, col + k, glyph, role, 0);
+        }
+}
+
+void run_draw_samples(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    int col = area.col, fit = (area.cols + 2) / (DIGIT_COLS + 2);
+    int first = m->sample_count > fit ? m->sample_count - fit : 0;
+    for (int i = first; i < m->sample_count; i++) {
+        const struct run_sample *s = &m->samples[i];
+        bool right = !strcmp(s->label, s->predicted);
+        int row = area.row;
+        if (s->rows && area.rows > DIGIT_ROWS) {
+            draw_digit(c, row, col, s, right ? ROLE_TEXT : ROLE_BAD);
+            row += DIGIT_ROWS;
+        }
+        if (right)
+            canvas_format(c, row, col, DIGIT_COLS, ROLE_GOOD, ATTR_BOLD, "     %s %s", s->predicted,
+                          c->utf8 ? "✓" : "ok");
+        else
+            canvas_format(c, row, col, DIGIT_COLS, ROLE_BAD, ATTR_BOLD, "%s %s, is %s", c->utf8 ? "✗" : "x",
+                          s->predicted, s->label);
+        col += DIGIT_COLS + 2;
+    }
+}
+
+void run_draw_children(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    int first = v->selected >= area.rows ? v->selected - area.rows + 1 : 0;
+    for (int i = first; i < m->child_count && i - first < area.rows; i++) {
+        const struct run_child *k = &m->children[i];
+        enum role role = k->state == RUN_DONE      ? ROLE_GOOD
+                         : k->state == RUN_RUNNING ? ROLE_ACCENT
+                         : k->state == RUN_PENDING ? ROLE_MUTED
+                                                   : ROLE_BAD;
+        int row = area.row + i - first;
+        bool selected = i == v->selected;
+        canvas_text(c, row, area.col, 2, ROLE_ACCENT, ATTR_BOLD, selected ? (c->utf8 ? "▸ " : "> ") : "  ");
+        canvas_text(c, row, area.col + 2, area.cols - 12, selected ? ROLE_SELECTED : ROLE_TEXT, 0, k->id);
+        canvas_format(c, row, area.col + area.cols - 9, 9, role, 0, "%9s", run_state_name(k->state));
+        if (selected)
+            c->cursor_row = row, c->cursor_col = area.col;
+    }
+}
+
+enum role check_role(enum check_result result)
+{
+    return result == CHECK_PASS ? ROLE_GOOD : result == CHECK_FAIL ? ROLE_BAD : ROLE_WARN;
+}
+
+const char *check_glyph(enum check_result result, bool utf8)
+{
+    if (utf8)
+        return result == CHECK_PASS ? "✓" : result == CHECK_FAIL ? "✗" : "?";
+    return result == CHECK_PASS ? "+" : result == CHECK_FAIL ? "x" : "?";
+}
+
+static int labelled(struct canvas *c, struct rect area, int row, const char *label, enum role role,
+                    const char *text)
+{
+    if (!*text || row >= area.rows)
+        return 0;
+    int indent = 12;
+    canvas_format(c, area.row + row, area.col + 2, indent - 2, ROLE_MUTED, 0, "%s", label);
+    struct rect r = {area.row + row, area.col + indent, area.rows - row, area.cols - indent};
+    return wrap_text(c, r, role, 0, text);
+}
+
+int check_draw(struct canvas *c, struct rect area, const struct run_check *check)
+{
+    if (area.rows < 1)
+        return 0;
+    canvas_text(c, area.row, area.col, 1, check_role(check->result), ATTR_BOLD,
+                check_glyph(check->result, c->utf8));
+    struct rect r = {area.row, area.col + 2, area.rows, area.cols - 2};
+    int row =
+        wrap_text(c, r, check_role(check->result), check->result == CHECK_PASS ? 0 : ATTR_BOLD, check->name);
+    if (check->result == CHECK_PASS)
+        return row + labelled(c, area, row, "measured", ROLE_MUTED, area.cols >= 60 ? check->measured : "");
+    row += labelled(c, area, row, "measured", ROLE_TEXT, check->measured);
+    row += labelled(c, area, row, "accepted", ROLE_TEXT, check->accepted);
+    row += labelled(c, area, row, "next", ROLE_ACCENT, check->next);
+    return row;
+}
+
+void checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip)
+{
+    for (int i = skip; i < count && area.rows > 0; i++) {
+        int used = check_draw(c, area, &checks[i]);
+        rect_cut_rows(&area, used < area.rows ? used : area.rows);
+    }
+}
+
+void run_draw_log(struct run_view *v, struct canvas *c, struct rect area)
+{
+    char path[PATH_MAX + 8];
+    static const char *const none =
+        "The log is empty: whatever the job's processes print on standard error comes here.";
+    enum { TAIL = 32768 };
+    snprintf(path, sizeof path, "%s/log", v->m.dir);
+    area = rect_inset(canvas_box(c, area, "Log (l closes)", ROLE_BORDER), 0, 1);
+    char *text = malloc(TAIL + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = -1;
+    if (text && fd >= 0) {
+        off_t end = lseek(fd, 0, SEEK_END);
+        got = pread(fd, text, TAIL, end > TAIL ? end - TAIL : 0);
+    }
+    if (fd >= 0)
+        close(fd);
+    if (got <= 0) {
+        wrap_text(c, area, ROLE_MUTED, 0, none);
+        free(text);
+        return;
+    }
+    text[got] = '\0';
+    while (got > 0 && text[got - 1] == '\n')
+        text[--got] = '\0';
+    /* Back from the end, as many lines as fit. */
+    char *from = text + got;
+    for (int rows = 0; from > text; from--)
+        if (from[-1] == '\n' && ++rows >= area.rows)
+            break;
+    for (int row = 0; row < area.rows && from && *from; row++) {
+        char *next = strchr(from, '\n');
+        if (next)
+            *next = '\0';
+        canvas_text(c, area.row + row, area.col, area.cols, ROLE_TEXT, 0, from);
+        from = next ? next + 1 : NULL;
+    }
+    free(text);
+}

@@ -1,0 +1,338 @@
+/*
+ * run_train.c - a training job on the screen: progress, loss, accuracy, speed, where the time goes, ranks.
+ */
+#include "tui/plot.h"
+#include "tui/run_view.h"
+#include "tui/wrap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void fit_axes(struct run_view *v)
+{
+    const struct run_model *m = &v->m;
+    double lo, hi;
+    v->steps.unit = AXIS_NUMBER;
+    if (m->total_steps > 0) {
+        v->steps.lo = 0;
+        v->steps.hi = fmax((double)m->total_steps, (double)m->step);
+    } else {
+        axis_fit_filling(&v->steps, 64, (double)(m->step > 0 ? m->step : 1));
+    }
+    if (v->loss.log != v->log_scale)
+        v->loss = (struct axis){.log = v->log_scale};
+    v->loss.zero = !v->log_scale;
+    if (run_series_range(&m->loss, &lo, &hi))
+        axis_fit(&v->loss, lo, hi);
+    else if (!(v->loss.hi > v->loss.lo))
+        axis_fit(&v->loss, 0.1, 2.5);
+    v->accuracy.unit = AXIS_PERCENT;
+    v->accuracy.lo_limit = 0;
+    v->accuracy.hi_limit = 1;
+    /* The range holds 100 %, so that the distance to it can be seen. */
+    if (run_series_range(&m->eval_accuracy, &lo, &hi))
+        axis_fit(&v->accuracy, lo - 0.01, 1);
+    else if (!(v->accuracy.hi > v->accuracy.lo))
+        axis_fit(&v->accuracy, 0, 1);
+    v->speed.zero = true;
+    if (run_series_range(&m->speed, &lo, &hi))
+        axis_fit(&v->speed, 0, hi);
+    else if (!(v->speed.hi > 0))
+        axis_fit(&v->speed, 0, 1000);
+}
+
+/* A figure in a box's top line, at its right end. */
+static void corner(struct canvas *c, struct rect box, enum role role, const char *text)
+{
+    int columns = text_columns(text);
+    if (box.cols > columns + 14)
+        canvas_text(c, box.row, box.col + box.cols - columns - 3, columns, role, ATTR_BOLD, text);
+}
+
+static void draw_loss(struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    struct plot_series s = {.name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count};
+    struct plot p = {
+        .series = &s, .count = 1, .x = &v->steps, .y = &v->loss, .x_label = "step", .empty = "no step yet"};
+    struct rect in = canvas_box(c, area, v->log_scale ? "Training loss (log)" : "Training loss", ROLE_BORDER);
+    plot_draw(c, in, &p);
+    char text[32];
+    snprintf(text, sizeof text, " %6.4f ", m->last_loss);
+    if (isfinite(m->last_loss))
+        corner(c, area, plot_role(0), text);
+}
+
+static void draw_accuracy(struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    const struct run_series *a = &m->eval_accuracy;
+    struct plot_series s = {.name = "accuracy", .x = a->x, .y = a->y, .count = a->count, .points = true};
+    struct plot p = {.series = &s,
+                     .count = 1,
+                     .x = &v->steps,
+                     .y = &v->accuracy,
+                     .x_label = "step",
+                     .empty = "after each epoch"};
+    struct rect in = canvas_box(c, area, "Test accuracy", ROLE_BORDER);
+    plot_draw(c, in, &p);
+    char text[32];
+    if (a->count) {
+        snprintf(text, sizeof text, " %.2f %% ", 100 * a->y[a->count - 1]);
+        corner(c, area, ROLE_GOOD, text);
+    }
+}
+
+static void draw_speed(struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    struct plot_series s = {.name = "samples/s", .x = m->speed.x, .y = m->speed.y, .count = m->speed.count};
+    struct plot p = {
+        .series = &s, .count = 1, .x = &v->steps, .y = &v->speed, .x_label = "step", .empty = "no step yet"};
+    struct rect in = canvas_box(c, area, "Samples/s, all ranks", ROLE_BORDER);
+    plot_draw(c, in, &p);
+    char text[32];
+    snprintf(text, sizeof text, " %6.0f ", m->samples_per_s);
+    if (isfinite(m->samples_per_s))
+        corner(c, area, plot_role(0), text);
+}
+
+/* epoch 1/2  step 412/938  ######....  44 %  0:12 left */
+static void draw_progress(const struct run_view *v, struct canvas *c, struct rect line)
+{
+    const struct run_model *m = &v->m;
+    int col = line.col + 1, end = line.col + line.cols - 1;
+    char text[64];
+    if (m->have_job && m->job.train.epochs > 0 && isfinite(m->epoch)) {
+        /* The stream counts epochs from 1; a fraction says how far the epoch is. */
+        int epoch = (int)floor(m->epoch);
+        epoch = epoch < 1 ? 1 : epoch > m->job.train.epochs ? m->job.train.epochs : epoch;
+        snprintf(text, sizeof text, "epoch %d/%d", epoch, m->job.train.epochs);
+        col += canvas_text(c, line.row, col, end - col, ROLE_TEXT, 0, text) + 2;
+    }
+    if (m->step >= 0) {
+        if (m->total_steps > 0)
+            snprintf(text, sizeof text, "step %5ld/%ld", m->step, m->total_steps);
+        else
+            snprintf(text, sizeof text, "step %5ld", m->step);
+        col += canvas_text(c, line.row, col, end - col, ROLE_TEXT, 0, text) + 2;
+    }
+    double share = run_model_progress(m, v->now), left = run_model_remaining(m, v->now);
+    int right = 0;
+    if (m->done && m->ok) {
+        char wall[24];
+        format_clock(m->wall_s, wall, sizeof wall);
+        snprintf(text, sizeof text, "done in %s", wall);
+        right = text_columns(text);
+        canvas_text(c, line.row, end - right, right, ROLE_GOOD, ATTR_BOLD, text);
+    } else if (isfinite(left)) {
+        char clock[24];
+        format_clock(left, clock, sizeof clock);
+        snprintf(text, sizeof text, "%6s left", clock);
+        right = text_columns(text);
+        canvas_text(c, line.row, end - right, right, ROLE_TEXT, 0, text);
+    }
+    if (isfinite(share) && end - right - col > 14) {
+        int cols = end - right - col - 8;
+        gauge_draw(c, line.row, col, cols, share, m->done && m->ok ? ROLE_GOOD : ROLE_ACCENT);
+        canvas_format(c, line.row, col + cols + 1, 5, ROLE_TEXT, 0, "%3.0f %%", 100 * share);
+    }
+}
+
+static const struct {
+    const char *name;
+    enum role role;
+    uint32_t glyph;
+    char ascii;
+} PARTS[3] = {
+    {"compute", ROLE_SERIES1, 0x2588, '#'},
+    {"exposed comm", ROLE_SERIES2, 0x2593, '+'},
+    {"data", ROLE_SERIES3, 0x2592, ':'},
+};
+
+/* Where a step's time goes. */
+static int draw_shares(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    double share[3];
+    if (area.rows < 2 || !run_model_shares(&v->m, share)) {
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, "no time measured yet");
+        return 1;
+    }
+    struct bar_part parts[3];
+    for (int i = 0; i < 3; i++)
+        parts[i] = (struct bar_part){share[i], PARTS[i].role, PARTS[i].glyph, PARTS[i].ascii};
+    bar_draw(c, area.row, area.col, area.cols, parts, 3);
+    bool one_row = area.cols >= 46;
+    int col = area.col, row = area.row + 1;
+    for (int i = 0; i < 3; i++) {
+        const char *name = i == 1 && !one_row && area.cols < 36 ? "comm" : PARTS[i].name;
+        canvas_put(c, row, col, c->utf8 ? PARTS[i].glyph : (uint32_t)PARTS[i].ascii, PARTS[i].role, 0);
+        canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0, "%s %2.0f%%", name,
+                      100 * share[i]);
+        col += (int)strlen(name) + (one_row ? 8 : 7);
+    }
+    return 2;
+}
+
+/* 93322 as "93 322". */
+static void grouped(double value, char *text, size_t size)
+{
+    char digits[32];
+    snprintf(digits, sizeof digits, "%.0f", value);
+    size_t n = strlen(digits), at = 0;
+    for (size_t i = 0; i < n && at + 2 < size; i++) {
+        if (i && (n - i) % 3 == 0)
+            text[at++] = ' ';
+        text[at++] = digits[i];
+    }
+    text[at] = '\0';
+}
+
+static void draw_facts(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    const struct job_train *t = &m->job.train;
+    char lines[5][96];
+    int count = 0;
+    if (!m->have_job)
+        return;
+    char parameters[32] = "";
+    if (isfinite(m->parameters))
+        grouped(m->parameters, parameters, sizeof parameters);
+    snprintf(lines[count++], 96, "%s%s%s%s", t->layers ? "your model" : t->model, *parameters ? ", " : "",
+             parameters, *parameters ? " parameters" : "");
+    if (m->ranks > 1)
+        snprintf(lines[count++], 96, "batch %d %s %d ranks = %d", t->batch, c->utf8 ? "×" : "x", m->ranks,
+                 t->batch * m->ranks);
+    else
+        snprintf(lines[count++], 96, "batch %d, 1 rank", t->batch);
+    double lr = isfinite(m->last_lr) ? m->last_lr : t->lr;
+    snprintf(lines[count++], 96, "%s, lr %.2e, %s", t->optimizer, lr, t->schedule);
+    snprintf(lines[count++], 96, "%s allreduce, %.16s", t->algo, m->device[0] ? m->device : t->device);
+    if (m->origin[0] && strcmp(m->origin, "real"))
+        snprintf(lines[count++], 96, "origin: %s", m->origin);
+    for (int i = 0; i < count && i < area.rows; i++)
+        canvas_text(c, area.row + i, area.col, area.cols, ROLE_TEXT, 0, lines[i]);
+}
+
+static void draw_step(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    struct rect in = rect_inset(canvas_box(c, area, "A step", ROLE_BORDER), 0, 1);
+    char text[32];
+    if (isfinite(m->samples_per_s)) {
+        snprintf(text, sizeof text, " %6.0f samples/s ", m->samples_per_s);
+        corner(c, area, ROLE_ACCENT, text);
+    }
+    int used = draw_shares(v, c, in);
+    rect_cut_rows(&in, used < in.rows ? used : in.rows);
+    if (in.rows > 5)
+        rect_cut_rows(&in, 1);
+    draw_facts(v, c, in);
+}
+
+static void boxed_ranks(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    run_draw_ranks(v, c, rect_inset(canvas_box(c, area, "Ranks", ROLE_BORDER), 0, 1));
+}
+
+static void boxed_notes(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    run_draw_notes(v, c, rect_inset(canvas_box(c, area, "Notes", ROLE_BORDER), 0, 1));
+}
+
+/* From 120 x 34: everything. */
+static void draw_wide(struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    int low = m->sample_count ? 10 : area.rows / 6, middle = area.rows / 4;
+    low = low < 5 ? 5 : low;
+    middle = middle < 10 ? 10 : middle;
+    struct rect bottom = rect_cut_rows(&area, -low), row = rect_cut_rows(&area, -middle);
+    struct rect right = rect_cut_cols(&area, -area.cols * 36 / 100);
+    draw_loss(v, c, area);
+    draw_accuracy(v, c, right);
+    struct rect ranks = rect_cut_cols(&row, -row.cols * 36 / 100),
+                step = rect_cut_cols(&row, -row.cols * 45 / 100);
+    draw_speed(v, c, row);
+    draw_step(v, c, step);
+    boxed_ranks(v, c, ranks);
+    if (m->sample_count) {
+        struct rect digits = rect_cut_cols(&bottom, bottom.cols * 64 / 100);
+        struct rect in =
+            rect_inset(canvas_box(c, digits, "Test images and what the model says", ROLE_BORDER), 0, 1);
+        run_draw_samples(v, c, in);
+    }
+    boxed_notes(v, c, bottom);
+}
+
+/* 80 x 24. */
+static void draw_medium(struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    struct rect note = rect_cut_rows(&area, -1);
+    int low = m->rank_count + 3 > 8 ? m->rank_count + 3 : 8;
+    low = low > area.rows / 2 ? area.rows / 2 : low;
+    struct rect bottom = rect_cut_rows(&area, -low);
+    struct rect right = rect_cut_cols(&area, -area.cols * 38 / 100);
+    draw_loss(v, c, area);
+    draw_accuracy(v, c, right);
+    struct rect step = rect_cut_cols(&bottom, bottom.cols * 48 / 100);
+    draw_step(v, c, step);
+    boxed_ranks(v, c, bottom);
+    if (m->note_count)
+        run_draw_notes(v, c, (struct rect){note.row, note.col + 1, 1, note.cols - 2});
+}
+
+/* Down to 40 x 12: figures, and a plot by Tab. */
+static void draw_small(struct run_view *v, struct canvas *c, struct rect area)
+{
+    const struct run_model *m = &v->m;
+    char text[64];
+    int row = area.row;
+    snprintf(text, sizeof text, "loss %6.4f", m->last_loss);
+    canvas_text(c, row, area.col + 1, area.cols - 1, plot_role(0), ATTR_BOLD,
+                isfinite(m->last_loss) ? text : "loss -");
+    if (m->eval_accuracy.count) {
+        snprintf(text, sizeof text, "accuracy %.2f %%", 100 * m->eval_accuracy.y[m->eval_accuracy.count - 1]);
+        canvas_text(c, row, area.col + 16, area.cols - 16, ROLE_GOOD, ATTR_BOLD, text);
+    }
+    row++;
+    if (isfinite(m->samples_per_s))
+        canvas_format(c, row, area.col + 1, area.cols - 1, ROLE_TEXT, 0, "%6.0f samples/s", m->samples_per_s);
+    row++;
+    struct rect rest = {row, area.col, area.row + area.rows - row, area.cols};
+    if (rest.rows >= 6) {
+        struct rect shares = rect_cut_rows(&rest, -2);
+        draw_shares(v, c, rect_inset(shares, 0, 1));
+    }
+    struct plot_series s = {.name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count};
+    struct plot p = {
+        .series = &s, .count = 1, .x = &v->steps, .y = &v->loss, .x_label = "step", .empty = "no step yet"};
+    plot_draw(c, rest, &p);
+}
+
+void run_draw_train(struct run_view *v, struct canvas *c, struct rect area)
+{
+    fit_axes(v);
+    int used = run_draw_state(v, c, area);
+    rect_cut_rows(&area, used);
+    struct rect line = rect_cut_rows(&area, 1);
+    draw_progress(v, c, line);
+    switch (v->pane) {
+    case PANE_LOSS: draw_loss(v, c, area); return;
+    case PANE_ACCURACY: draw_accuracy(v, c, area); return;
+    case PANE_SPEED: draw_speed(v, c, area); return;
+    case PANE_RANKS: boxed_ranks(v, c, area); return;
+    case PANE_NOTES: boxed_notes(v, c, area); return;
+    case PANE_ALL:
+    case PANE_COUNT: break;
+    }
+    if (area.cols >= 120 && area.rows >= 32)
+        draw_wide(v, c, area);
+    else if (area.cols >= 70 && area.rows >= 16)
+        draw_medium(v, c, area);
+    else
+        draw_small(v, c, area);
+}
