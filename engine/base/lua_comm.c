@@ -50,7 +50,8 @@ static bool start_recv(struct lua_comm *c, struct error *e)
     struct lua_comm_half *h = &c->recv;
     h->busy = true;
     h->matched = false;
-    return t->ops->recv_start(t, h->peer, c->tag + TAG_HEADER, h->header, sizeof h->header, &h->header_pending, e);
+    return t->ops->recv_start(t, h->peer, c->tag + TAG_HEADER, h->header, sizeof h->header,
+                              &h->header_pending, e);
 }
 
 static void count_sent(struct lua_comm *c)
@@ -164,14 +165,18 @@ static int check_peer(lua_State *L, int arg, const struct lua_comm *c, const cha
     int whole, rank = c->transport->rank, size = c->transport->size;
     lua_Integer peer = lua_tointegerx(L, arg, &whole);
     if (!whole)
-        luaL_error(L, "%s: a rank is a whole number from 0 to %d, but this is %s; for a ring use // and %% with whole numbers",
+        luaL_error(L,
+                   "%s: a rank is a whole number from 0 to %d, but this is %s; for a ring use // and %% with "
+                   "whole numbers",
                    usage, size - 1, lua_isnoneornil(L, arg) ? "nil" : luaL_tolstring(L, arg, NULL));
     if (peer < 0 || peer >= size)
-        luaL_error(L, "%s: there is no rank %I; the %d ranks are 0 to %d (the right neighbour is (comm.rank + 1) %% comm.size)",
+        luaL_error(L,
+                   "%s: there is no rank %I; the %d ranks are 0 to %d (the right neighbour is (comm.rank + "
+                   "1) %% comm.size)",
                    usage, peer, size, size - 1);
     if (peer == rank)
-        luaL_error(L, "%s: rank %d would %s itself, which would wait for ever; leave that out%s", usage, rank, verb,
-                   size == 1 ? ": with one rank there is nothing to send" : "");
+        luaL_error(L, "%s: rank %d would %s itself, which would wait for ever; leave that out%s", usage, rank,
+                   verb, size == 1 ? ": with one rank there is nothing to send" : "");
     return (int)peer;
 }
 
@@ -203,7 +208,9 @@ static int comm_sendrecv(lua_State *L)
     int to = check_peer(L, 1, c, usage, "send to"), from = check_peer(L, 3, c, usage, "receive from");
     struct lua_vector *a = lua_vector_check(L, 2, usage), *b = lua_vector_check(L, 4, usage);
     if (a->length > 0 && b->length > 0 && a->data < b->data + b->length && b->data < a->data + a->length)
-        return luaL_error(L, "%s: a and b share elements, so what is sent would be overwritten; receive into another piece or into a clone",
+        return luaL_error(L,
+                          "%s: a and b share elements, so what is sent would be overwritten; receive into "
+                          "another piece or into a clone",
                           usage);
     c->send.peer = to, c->send.vector = *a;
     c->recv.peer = from, c->recv.vector = *b;

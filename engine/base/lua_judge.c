@@ -23,8 +23,8 @@ static int input(const struct lua_case *c, int rank, long i)
     return (int)(z % (2 * INPUT_RANGE + 1)) - INPUT_RANGE;
 }
 
-int lua_cases(const int *counts, int count_total, const long *lengths, int length_total, struct lua_case *cases,
-              int max)
+int lua_cases(const int *counts, int count_total, const long *lengths, int length_total,
+              struct lua_case *cases, int max)
 {
     int n = 0;
     for (int i = 0; i < count_total; i++) {
@@ -73,8 +73,8 @@ bool lua_judge_ok(const struct lua_case *c, const struct lua_report *reports)
     return true;
 }
 
-json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c, const struct lua_report *reports,
-                        const struct lua_deadlock *deadlock)
+json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c,
+                        const struct lua_report *reports, const struct lua_deadlock *deadlock)
 {
     json_t *event = sink_event(sink, "case"), *messages = json_array(), *bytes = json_array();
     int right = 0, wrong = -1;

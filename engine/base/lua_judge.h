@@ -34,22 +34,23 @@ struct lua_case {
  * The cases of a list of rank counts and lengths, in order; at most max. Hops are drawn for the first length of each
  * count that gives every rank something to do.
  */
-int lua_cases(const int *counts, int count_total, const long *lengths, int length_total, struct lua_case *cases,
-              int max);
+int lua_cases(const int *counts, int count_total, const long *lengths, int length_total,
+              struct lua_case *cases, int max);
 
 void lua_judge_fill(float *x, const struct lua_case *c, int rank);
 /* Reads rank r's vector and tally. */
 void lua_judge_rank(struct lua_rank *r, const struct lua_case *c, int rank, struct lua_report *report);
 
 /* {"ev":"case", ...}: reports of the case's ranks in rank order; deadlock NULL: there was none. */
-json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c, const struct lua_report *reports,
-                        const struct lua_deadlock *deadlock);
+json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c,
+                        const struct lua_report *reports, const struct lua_deadlock *deadlock);
 /* Whether everything in the case was right. */
 bool lua_judge_ok(const struct lua_case *c, const struct lua_report *reports);
 /* Emits hop events of one rank. */
 bool lua_judge_hops(struct event_sink *sink, const struct lua_case *c, const struct lua_hop *hops, int count,
                     struct error *e);
 /* {"ev":"fault","kind":"deadlock", ...} */
-json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c, const struct lua_deadlock *d);
+json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c,
+                        const struct lua_deadlock *d);
 
 #endif

@@ -188,7 +188,8 @@ static bool syntax(const char *m, const char *line, struct words *w)
         TODO("take it out, or look above for the block that should have begun");
         return true;
     }
-    if (has(m, "unfinished string") || has(m, "unfinished long string") || has(m, "unfinished long comment")) {
+    if (has(m, "unfinished string") || has(m, "unfinished long string") ||
+        has(m, "unfinished long comment")) {
         WHAT("a text is not closed");
         TODO("end it with the mark it began with (\" or ' or ]])");
         return true;
@@ -259,7 +260,8 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
     if (!strncmp(m, "attempt to ", 11) && nil && !strcmp(kind, "global")) {
         WHAT("'%s' is not defined (its value is nil)", name);
         TODO("give it a value first, or check the spelling");
-    } else if (!strncmp(m, "attempt to call", 15) && nil && (!strcmp(kind, "method") || !strcmp(kind, "field"))) {
+    } else if (!strncmp(m, "attempt to call", 15) && nil &&
+               (!strcmp(kind, "method") || !strcmp(kind, "field"))) {
         WHAT("there is no function '%s' in that value", name);
         TODO("check the spelling");
     } else if (!strncmp(m, "attempt to ", 11) && nil && element) {
@@ -280,8 +282,8 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
     } else if (!strncmp(m, "attempt to perform arithmetic", 29)) {
         WHAT("this is not a number (%s)", m + 30 + (strncmp(m + 29, " on ", 4) ? 0 : 3));
         TODO("%s", has(m, "string") && has(line, "+") ? "texts are joined with .."
-                   : has(m, "vector")                ? "vectors are added with x:add(y)"
-                                                     : "calculate with numbers only");
+                   : has(m, "vector")                 ? "vectors are added with x:add(y)"
+                                                      : "calculate with numbers only");
     } else if (has(m, "not enough memory")) {
         WHAT("the script needs more memory than the %.0f MiB it may have", cap_mib);
         TODO("look for a table or a text that grows in a loop");
@@ -292,7 +294,8 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
         WHAT("%s", m);
         TODO("look for a loop that never ends");
     } else if (has(m, "yield across a C-call")) {
-        WHAT("comm.send, comm.recv and comm.sendrecv cannot be called from inside sort, gsub or a metamethod");
+        WHAT(
+            "comm.send, comm.recv and comm.sendrecv cannot be called from inside sort, gsub or a metamethod");
         TODO("call them from the function itself");
     } else if (has(m, "number has no integer representation")) {
         WHAT("a whole number is needed here");

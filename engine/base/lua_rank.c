@@ -31,8 +31,8 @@ static int prepare(lua_State *L)
     lua_pushglobaltable(L);
     lua_pushstring(L, entry);
     if (lua_rawget(L, -2) != LUA_TFUNCTION)
-        return luaL_error(L, "the script defines no function '%s'; write: function %s(comm, x) ... end", entry,
-                          entry);
+        return luaL_error(L, "the script defines no function '%s'; write: function %s(comm, x) ... end",
+                          entry, entry);
     lua_comm_push(L, &r->comm);
     r->x = lua_vector_new(L, elements);
     r->x->chunk = -1;
@@ -62,8 +62,8 @@ static bool run_chunk(struct lua_rank *r, long elements, struct lua_fault *f)
     return lua_sandbox_call(r->sandbox, 2, 0, f);
 }
 
-struct lua_rank *lua_rank_open(struct transport *t, const struct lua_rank_script *script, int tag, long elements,
-                               struct error *e)
+struct lua_rank *lua_rank_open(struct transport *t, const struct lua_rank_script *script, int tag,
+                               long elements, struct error *e)
 {
     struct lua_rank *r = calloc(1, sizeof *r);
     struct lua_fault fault;

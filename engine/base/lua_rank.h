@@ -51,8 +51,8 @@ struct lua_rank;
  * function is defined), not the function yet. tag: two tags from there are used. NULL and *e: it cannot be
  * prepared; the sentence names file and line where it is the script's fault.
  */
-struct lua_rank *lua_rank_open(struct transport *t, const struct lua_rank_script *script, int tag, long elements,
-                               struct error *e);
+struct lua_rank *lua_rank_open(struct transport *t, const struct lua_rank_script *script, int tag,
+                               long elements, struct error *e);
 void lua_rank_close(struct lua_rank *r);
 
 float *lua_rank_data(struct lua_rank *r);

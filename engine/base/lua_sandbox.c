@@ -18,7 +18,8 @@ enum { HOOK_INSTRUCTIONS = 2000 };
 struct lua_sandbox {
     lua_State *L;
     size_t used, cap;
-    double seconds, deadline, held; /* on the monotonic clock; deadline 0: none; held > 0: since when it stands */
+    double seconds, deadline,
+        held; /* on the monotonic clock; deadline 0: none; held > 0: since when it stands */
     bool expired;
     lua_print_function *print;
     void *print_self;
@@ -143,8 +144,8 @@ static int sandbox_collectgarbage(lua_State *L)
         return 1;
     }
     if (strcmp(what, "collect") != 0)
-        return luaL_error(L, "collectgarbage(\"%s\") is not available here: only \"collect\" and \"count\" are",
-                          what);
+        return luaL_error(
+            L, "collectgarbage(\"%s\") is not available here: only \"collect\" and \"count\" are", what);
     lua_pushinteger(L, 0);
     return 1;
 }
@@ -161,11 +162,12 @@ static int missing_global(lua_State *L)
 }
 
 static const luaL_Reg libraries[] = {
-    {LUA_GNAME, luaopen_base},          {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
-    {LUA_STRLIBNAME, luaopen_string},   {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8},
+    {LUA_GNAME, luaopen_base},        {LUA_COLIBNAME, luaopen_coroutine}, {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string}, {LUA_MATHLIBNAME, luaopen_math},    {LUA_UTF8LIBNAME, luaopen_utf8},
 };
 
-static const char *const left_out[] = {"load", "loadstring", "loadfile", "dofile", "require", "module", "warn"};
+static const char *const left_out[] = {"load",    "loadstring", "loadfile", "dofile",
+                                       "require", "module",     "warn"};
 
 static const luaL_Reg replaced[] = {
     {"print", sandbox_print},

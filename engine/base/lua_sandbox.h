@@ -26,11 +26,11 @@ enum { LUA_SANDBOX_MEMORY = 256 << 20, LUA_SANDBOX_SCRIPT_MAX = 4 << 20 };
 #define LUA_SANDBOX_SECONDS 10.0
 
 struct lua_fault {
-    char file[512];  /* as the learner named it */
-    int line;        /* 0: unknown */
+    char file[512];   /* as the learner named it */
+    int line;         /* 0: unknown */
     char source[200]; /* the text of the line, without blanks around it, cut where it is long */
-    char what[512];  /* what is wrong: a sentence without its full stop */
-    char todo[400];  /* what to do about it, or "" */
+    char what[512];   /* what is wrong: a sentence without its full stop */
+    char todo[400];   /* what to do about it, or "" */
 };
 
 struct lua_sandbox;

@@ -52,12 +52,16 @@ static int vector_chunk(lua_State *L)
     int whole_i, whole_n;
     lua_Integer i = lua_tointegerx(L, 2, &whole_i), n = lua_tointegerx(L, 3, &whole_n);
     if (!whole_i || !whole_n)
-        return luaL_error(L, "x:chunk(i, n) needs two whole numbers, but got %s and %s; i is the piece, n how many there are",
-                          luaL_tolstring(L, 2, NULL), luaL_tolstring(L, 3, NULL));
+        return luaL_error(
+            L,
+            "x:chunk(i, n) needs two whole numbers, but got %s and %s; i is the piece, n how many there are",
+            luaL_tolstring(L, 2, NULL), luaL_tolstring(L, 3, NULL));
     if (n < 1)
         return luaL_error(L, "x:chunk(%I, %I): there must be at least 1 piece", i, n);
     if (i < 0 || i >= n)
-        return luaL_error(L, "x:chunk(%I, %I): the pieces are numbered from 0 to %I; i %% n brings a number back into that range",
+        return luaL_error(L,
+                          "x:chunk(%I, %I): the pieces are numbered from 0 to %I; i %% n brings a number "
+                          "back into that range",
                           i, n, n - 1);
     lua_Integer small = v->length / n, more = v->length % n;
     struct lua_vector *piece = push(L, 0);
@@ -104,8 +108,11 @@ static int vector_copy(lua_State *L)
     return 1;
 }
 
-static const luaL_Reg methods[] = {
-    {"chunk", vector_chunk}, {"clone", vector_clone}, {"add", vector_add}, {"copy", vector_copy}, {NULL, NULL}};
+static const luaL_Reg methods[] = {{"chunk", vector_chunk},
+                                   {"clone", vector_clone},
+                                   {"add", vector_add},
+                                   {"copy", vector_copy},
+                                   {NULL, NULL}};
 
 static long check_index(lua_State *L, const struct lua_vector *v)
 {
@@ -116,8 +123,9 @@ static long check_index(lua_State *L, const struct lua_vector *v)
     if (v->length == 0)
         luaL_error(L, "x[%I]: this vector is empty; it has no elements", i);
     if (i < 1 || i > v->length)
-        luaL_error(L, "x[%I]: the elements of this vector are x[1] to x[%I]; Lua counts from 1: for i = 1, #x do", i,
-                   (lua_Integer)v->length);
+        luaL_error(
+            L, "x[%I]: the elements of this vector are x[1] to x[%I]; Lua counts from 1: for i = 1, #x do", i,
+            (lua_Integer)v->length);
     return (long)i - 1;
 }
 
@@ -173,15 +181,17 @@ static int vector_tostring(lua_State *L)
 
 static int vector_arithmetic(lua_State *L)
 {
-    return luaL_error(L, "vectors are not added with + or other signs; write x:add(y), which changes x, or use x[i] in a loop");
+    return luaL_error(L, "vectors are not added with + or other signs; write x:add(y), which changes x, or "
+                         "use x[i] in a loop");
 }
 
 void lua_vector_open(lua_State *L)
 {
-    static const luaL_Reg metamethods[] = {
-        {"__index", vector_index}, {"__newindex", vector_newindex}, {"__len", vector_len},
-        {"__tostring", vector_tostring}, {"__add", vector_arithmetic}, {"__sub", vector_arithmetic},
-        {"__mul", vector_arithmetic}, {"__div", vector_arithmetic}, {"__unm", vector_arithmetic}, {NULL, NULL}};
+    static const luaL_Reg metamethods[] = {{"__index", vector_index},    {"__newindex", vector_newindex},
+                                           {"__len", vector_len},        {"__tostring", vector_tostring},
+                                           {"__add", vector_arithmetic}, {"__sub", vector_arithmetic},
+                                           {"__mul", vector_arithmetic}, {"__div", vector_arithmetic},
+                                           {"__unm", vector_arithmetic}, {NULL, NULL}};
     luaL_newmetatable(L, type_name);
     luaL_setfuncs(L, metamethods, 0);
     lua_pushboolean(L, 0); /* getmetatable(x) gives false: nobody gets at the functions above */

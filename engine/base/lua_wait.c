@@ -42,8 +42,8 @@ static size_t add_wait(char *text, size_t size, size_t used, int rank, int peer,
 {
     if (used >= size)
         return used;
-    return used + (size_t)snprintf(text + used, size - used, "%srank %d waits to %s rank %d", used ? ", " : "",
-                                   rank, by_send ? "send to" : "receive from", peer);
+    return used + (size_t)snprintf(text + used, size - used, "%srank %d waits to %s rank %d",
+                                   used ? ", " : "", rank, by_send ? "send to" : "receive from", peer);
 }
 
 bool lua_wait_deadlock(const struct lua_wait *w, int n, struct lua_deadlock *d)

@@ -21,7 +21,8 @@ struct lua_wait {
 
 struct lua_deadlock {
     char sentence[768];
-    int ranks[LUA_WAIT_MAX]; /* those in the cycle, each waits for the next; or one that waits for a finished rank */
+    int ranks
+        [LUA_WAIT_MAX]; /* those in the cycle, each waits for the next; or one that waits for a finished rank */
     int count;
     int waiting_for; /* the rank that ranks[0] waits for */
 };

@@ -24,7 +24,8 @@ struct receive {
 
 struct coroutine_world {
     int ranks;
-    struct message *messages; /* not yet taken, or taken and not yet tested by the sender; in the order sent */
+    struct message
+        *messages; /* not yet taken, or taken and not yet tested by the sender; in the order sent */
     struct receive *receives; /* started and not yet done */
     struct transport *transports;
 };
@@ -80,7 +81,8 @@ static bool recv_start(struct transport *t, int from, int tag, void *data, size_
         return error_set(e, ERROR_INPUT, "there is no rank %d: the ranks are 0 to %d", from, w->ranks - 1);
     struct receive *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(e, ERROR_FAILED, "out of memory for a message from rank %d to rank %d", from, t->rank);
+        return error_set(e, ERROR_FAILED, "out of memory for a message from rank %d to rank %d", from,
+                         t->rank);
     *r = (struct receive){from, tag, data, bytes, w->receives};
     w->receives = r;
     *p = (struct pending){{(uintptr_t)r, HANDLE_RECV}};
@@ -142,8 +144,8 @@ static bool wait_all(struct transport *t, struct pending *p, int n, struct error
     for (int i = 0; i < n; i++) {
         enum progress progress = test(t, &p[i], e);
         if (progress == PROGRESS_BUSY)
-            return error_set(e, ERROR_FAILED, "rank %d is a coroutine and cannot block: start, test and step aside",
-                             t->rank);
+            return error_set(e, ERROR_FAILED,
+                             "rank %d is a coroutine and cannot block: start, test and step aside", t->rank);
         if (progress == PROGRESS_FAILED)
             return false;
     }

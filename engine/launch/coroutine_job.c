@@ -122,18 +122,20 @@ static bool announce(const struct job *job, struct event_sink *sink, int ranks, 
     event_set_text(event, "mode", "coroutines");
     if (!sink_emit(sink, event, e))
         return false;
-    return sink_note(sink, "info", "the ranks are coroutines in one process, without MPI; the checks are the same", e);
+    return sink_note(sink, "info",
+                     "the ranks are coroutines in one process, without MPI; the checks are the same", e);
 }
 
 bool coroutine_job(const struct job *job, struct event_sink *sink, bool *ok, struct error *e)
 {
     const struct job_ranks *j = &job->rank_script;
     struct lua_case cases[JOB_MAX_COUNTS * JOB_MAX_SIZES];
-    int n = lua_cases(j->counts, j->count_total, j->lengths, j->length_total, cases, JOB_MAX_COUNTS * JOB_MAX_SIZES);
+    int n = lua_cases(j->counts, j->count_total, j->lengths, j->length_total, cases,
+                      JOB_MAX_COUNTS * JOB_MAX_SIZES);
     for (int i = 0; i < j->count_total; i++)
         if (j->counts[i] > LUA_WAIT_MAX)
-            return error_set(e, ERROR_INPUT, "a rank script runs on at most %d ranks, not on %d", LUA_WAIT_MAX,
-                             j->counts[i]);
+            return error_set(e, ERROR_INPUT, "a rank script runs on at most %d ranks, not on %d",
+                             LUA_WAIT_MAX, j->counts[i]);
     size_t length;
     char *text = lua_script_read(j->script, &length, e);
     if (!text)

@@ -6,6 +6,7 @@
 #include "engine/base/event.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
+#include "engine/launch/coroutine.h"
 #include "engine/launch/plan.h"
 #include "engine/launch/replay.h"
 #include "engine/launch/supervise.h"
@@ -355,6 +356,7 @@ bool launch_worker(int argc, char **argv, int *code)
     } workers[] = {
         {"--supervise", supervise_main},
         {"--replay", replay_main},
+        {"--coroutine-ranks", coroutine_main},
     };
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         if (argc >= 3 && !strcmp(argv[1], workers[i].name)) {
