@@ -24,6 +24,7 @@ struct run_reader {
     size_t room, filled, next; /* next: where in the buffer the next line begins */
     size_t searched;           /* no newline in [next, searched) */
     off_t base;
+    off_t seen;    /* the file's size when its end was met, -1: it was not */
     bool dropping; /* inside a line longer than LINE_LIMIT */
     const char *line;
     long skipped;
@@ -37,6 +38,7 @@ struct run_reader *run_reader_open(const char *dir, struct error *e)
         return NULL;
     }
     r->fd = -1;
+    r->seen = -1;
     struct stat st;
     if (!path_join(r->path, dir, "events.jsonl", e)) {
         free(r);
@@ -84,11 +86,15 @@ static bool fill(struct run_reader *r)
     }
     compact(r);
     struct stat st;
-    if (fstat(r->fd, &st) == 0 && st.st_size < r->base + (off_t)r->filled) {
-        /* It shrank: what has been read of the torn line no longer counts. */
-        r->filled = r->searched = 0;
+    if (fstat(r->fd, &st) != 0)
+        return false;
+    if (st.st_size == r->seen)
+        return false;
+    if (r->seen >= 0 || st.st_size < r->base + (off_t)r->filled) {
+        r->filled = r->searched = 0; /* the torn line may be another one by now: read it again from its start */
         if (st.st_size < r->base)
             r->base = st.st_size, r->dropping = false;
+        r->seen = -1;
     }
     if (r->room - r->filled < READ_SIZE) {
         size_t room = r->room ? 2 * r->room : 2 * READ_SIZE;
@@ -98,8 +104,10 @@ static bool fill(struct run_reader *r)
         r->buffer = grown, r->room = room;
     }
     ssize_t n = pread(r->fd, r->buffer + r->filled, READ_SIZE, r->base + (off_t)r->filled);
-    if (n <= 0)
+    if (n <= 0) {
+        r->seen = n == 0 ? r->base + (off_t)r->filled : -1;
         return false;
+    }
     r->filled += (size_t)n;
     return true;
 }

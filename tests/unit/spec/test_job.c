@@ -1,0 +1,225 @@
+/*
+ * Jobs: round trips through JSON, and one sentence for each mistake.
+ */
+#include "engine/base/rundir.h"
+#include "engine/spec/job.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void fill(struct job *job, enum job_kind kind)
+{
+    job_defaults(job, kind);
+    snprintf(job->label, sizeof job->label, "label");
+    if (kind == JOB_RANKS)
+        snprintf(job->rank_script.script, sizeof job->rank_script.script, "/x/script.lua");
+    if (kind == JOB_SCRIPT || kind == JOB_CHECK)
+        snprintf(job->script.file, sizeof job->script.file, "/x/file.lua");
+    if (kind == JOB_CHECK) {
+        snprintf(job->script.exercise, sizeof job->script.exercise, "04-ring-allreduce");
+        snprintf(job->script.directory, sizeof job->script.directory, "/x");
+    }
+}
+
+static void test_round_trips(void **state)
+{
+    (void)state;
+    for (int kind = JOB_TRAIN; kind <= JOB_CHECK; kind++) {
+        struct job job, back;
+        struct error e = {0};
+        fill(&job, (enum job_kind)kind);
+        job.train.seed = 9000000000000000000u;
+        job.train.lr = 0.0012345678901234567;
+        if (kind == JOB_TRAIN)
+            job.train.layers = json_pack("{s:s}", "name", "mine");
+        assert_true(job_validate(&job, &e));
+        json_t *object = job_to_json(&job);
+        assert_true(job_from_json(&back, object, &e));
+        json_t *again = job_to_json(&back);
+        assert_true(json_equal(object, again));
+        assert_int_equal(back.kind, kind);
+        if (kind == JOB_TRAIN) {
+            assert_true(back.train.seed == job.train.seed);
+            assert_true(back.train.lr == job.train.lr);
+        }
+        json_decref(object);
+        json_decref(again);
+        job_clear(&job);
+        job_clear(&back);
+    }
+}
+
+static void expect_error(struct job *job, const char *word)
+{
+    struct error e = {0};
+    assert_false(job_validate(job, &e));
+    assert_int_equal(e.kind, ERROR_INPUT);
+    if (!strstr(e.text, word))
+        fail_msg("'%s' does not name '%s'", e.text, word);
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    struct job good, job;
+    fill(&good, JOB_TRAIN);
+#define MISTAKE(word, change)                                                                                \
+    job = good;                                                                                              \
+    change;                                                                                                  \
+    expect_error(&job, word)
+    MISTAKE("ranks", job.ranks = 0);
+    MISTAKE("ranks", job.ranks = JOB_MAX_RANKS + 1);
+    MISTAKE("batch", job.train.batch = 0);
+    MISTAKE("cnn or mlp, got 'lenet'", strcpy(job.train.model, "lenet"));
+    MISTAKE("optimizer", strcpy(job.train.optimizer, "sdg"));
+    MISTAKE("schedule", strcpy(job.train.schedule, ""));
+    MISTAKE("algo", strcpy(job.train.algo, "rin"));
+    MISTAKE("device", strcpy(job.train.device, "cuda"));
+    MISTAKE("launcher", strcpy(job.launcher, "slurm"));
+    MISTAKE("lr", job.train.lr = 0);
+    MISTAKE("lr", job.train.lr = NAN);
+    MISTAKE("momentum", job.train.momentum = 1);
+    MISTAKE("epochs", job.train.epochs = 0);
+    MISTAKE("epochs", job.train.epochs = -1);
+    MISTAKE("seconds", job.train.seconds = INFINITY);
+    MISTAKE("data", strcpy(job.train.data, ""));
+    MISTAKE("hosts", strcpy(job.hosts, "n1,n2"));
+    fill(&good, JOB_ALLREDUCE);
+    MISTAKE("multiple of 4", job.allreduce.bytes[0] = 7);
+    MISTAKE("bytes", job.allreduce.sizes = 0);
+    MISTAKE("tree", strcpy(job.allreduce.algos, "ring,tree"));
+    MISTAKE("''", strcpy(job.allreduce.algos, "ring,"));
+    MISTAKE("iters", job.allreduce.iters = 0);
+    fill(&good, JOB_RANKS);
+    MISTAKE("ascending", (job.rank_script.count_total = 2, job.rank_script.counts[1] = 3));
+    MISTAKE("lengths", job.rank_script.lengths[0] = -1);
+    MISTAKE("script", job.rank_script.script[0] = 0);
+    fill(&good, JOB_CHECK);
+    MISTAKE("exercise", job.script.exercise[0] = 0);
+}
+
+static void test_bounds_need_not_be_epochs(void **state)
+{
+    (void)state;
+    struct job job;
+    fill(&job, JOB_TRAIN);
+    job.train.epochs = 0, job.train.steps = 10;
+    assert_true(job_validate(&job, NULL));
+    job.train.steps = 0, job.train.seconds = 0.5;
+    assert_true(job_validate(&job, NULL));
+}
+
+static void test_strict_json(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *word;
+    } cases[] = {
+        {"[]", "object"},
+        {"{}", "version"},
+        {"{\"version\":2,\"kind\":\"train\"}", "version"},
+        {"{\"version\":1}", "kind"},
+        {"{\"version\":1,\"kind\":\"simulate\"}", "simulate"},
+        {"{\"version\":1,\"kind\":\"train\",\"rank\":2}", "'rank'"},
+        {"{\"version\":1,\"kind\":\"train\",\"ranks\":\"2\"}", "ranks"},
+        {"{\"version\":1,\"kind\":\"train\",\"ranks\":5000000000}", "ranks"},
+        {"{\"version\":1,\"kind\":\"train\",\"ranks\":2.5}", "ranks"},
+        {"{\"version\":1,\"kind\":\"train\",\"train\":7}", "train"},
+        {"{\"version\":1,\"kind\":\"train\",\"train\":{\"batchsize\":7}}", "batchsize"},
+        {"{\"version\":1,\"kind\":\"train\",\"train\":{\"model\":true}}", "model"},
+        {"{\"version\":1,\"kind\":\"train\",\"allreduce\":{}}", "allreduce"},
+        {"{\"version\":1,\"kind\":\"allreduce\",\"allreduce\":{\"bytes\":[4,\"x\"]}}", "bytes"},
+        {"{\"version\":1,\"kind\":\"allreduce\",\"allreduce\":{\"bytes\":4}}", "bytes"},
+        {"{\"version\":1,\"kind\":\"allreduce\",\"allreduce\":{\"check\":1}}", "check"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *object = json_loads(cases[i].text, 0, NULL);
+        struct job job;
+        struct error e = {0};
+        assert_non_null(object);
+        assert_false(job_from_json(&job, object, &e));
+        assert_int_equal(e.kind, ERROR_INPUT);
+        if (!strstr(e.text, cases[i].word))
+            fail_msg("%s: '%s' does not name '%s'", cases[i].text, e.text, cases[i].word);
+        json_decref(object);
+    }
+    char *long_label = malloc(400);
+    memset(long_label, 'x', 399);
+    long_label[399] = 0;
+    json_t *object = json_pack("{s:i,s:s,s:s}", "version", 1, "kind", "train", "label", long_label);
+    struct job job;
+    assert_false(job_from_json(&job, object, NULL));
+    json_decref(object);
+    free(long_label);
+}
+
+static void test_load(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/ringside-job-XXXXXX", path[64];
+    struct job job, back;
+    struct error e = {0};
+    assert_non_null(mkdtemp(dir));
+    fill(&job, JOB_ALLREDUCE);
+    json_t *object = job_to_json(&job);
+    char *text = json_dumps(object, 0);
+    assert_true(rundir_write(dir, "job.json", text, NULL));
+    assert_true(job_load(&back, dir, &e));
+    assert_int_equal(back.allreduce.sizes, job.allreduce.sizes);
+    assert_true(rundir_write(dir, "job.json", "{\"version\":1,\n\"kind\":}", NULL));
+    assert_false(job_load(&back, dir, &e));
+    assert_non_null(strstr(e.text, "line 2"));
+    assert_true(rundir_write(dir, "job.json",
+                             "{\"version\":1,\"kind\":\"train\",\"ranks\":2,\"train\":{\"batch\":0}}", NULL));
+    assert_false(job_load(&back, dir, &e)); /* what it says must be valid, too */
+    free(text);
+    json_decref(object);
+    snprintf(path, sizeof path, "%s/job.json", dir);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void test_labels_and_rates(void **state)
+{
+    (void)state;
+    struct job job;
+    char label[64];
+    job_defaults(&job, JOB_TRAIN);
+    job_default_label(&job, label, sizeof label);
+    assert_string_equal(label, "cnn-mnist");
+    strcpy(job.train.data, "/data/fashion");
+    job_default_label(&job, label, sizeof label);
+    assert_string_equal(label, "cnn-fashion");
+    fill(&job, JOB_CHECK);
+    job_default_label(&job, label, sizeof label);
+    assert_string_equal(label, "check-04-ring-allreduce");
+    fill(&job, JOB_SCRIPT);
+    job_default_label(&job, label, sizeof label);
+    assert_string_equal(label, "file");
+    assert_true(job_default_lr("adam", "onecycle") == 3e-3);
+    assert_true(job_default_lr("adam", "constant") == 1e-3);
+    assert_true(job_default_lr("sgd", "constant") == 0.05);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trips),
+        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_bounds_need_not_be_epochs),
+        cmocka_unit_test(test_strict_json),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_labels_and_rates),
+    };
+    return cmocka_run_group_tests_name("job", tests, NULL, NULL);
+}
