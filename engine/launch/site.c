@@ -38,7 +38,7 @@ static bool read_file(struct site *s, const char *path, struct error *e)
     lua_sethook(L, stop_script, LUA_MASKCOUNT, SITE_STEPS);
     bool ok = luaL_loadfilex(L, path, "t") == LUA_OK && lua_pcall(L, 0, 0, 0) == LUA_OK;
     if (!ok) {
-        error_set(e, ERROR_INPUT, "the site's settings cannot be read: %s", lua_tostring(L, -1));
+        error_set(e, ERROR_INPUT, "the settings in %s cannot be read: %s", path, lua_tostring(L, -1));
     } else {
         int type = lua_getglobal(L, "local_ranks");
         if (type != LUA_TNIL)
