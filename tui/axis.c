@@ -20,9 +20,14 @@ static bool limited(const struct axis *a)
     return a->hi_limit > a->lo_limit;
 }
 
+static double base_of(const struct axis *a)
+{
+    return a->twos || a->unit == AXIS_BYTES ? 2 : 10;
+}
+
 static void widen_log(struct axis *a, double lo, double hi)
 {
-    double base = a->unit == AXIS_BYTES ? 2 : 10;
+    double base = base_of(a);
     if (!(lo > 0))
         lo = hi > 0 ? hi / 10 : 1;
     if (!(hi >= lo))
@@ -104,7 +109,7 @@ double axis_place(const struct axis *a, double value)
 
 static int ticks_log(const struct axis *a, int most, double *ticks)
 {
-    double base = a->unit == AXIS_BYTES ? 2 : 10;
+    double base = base_of(a);
     int first = (int)lround(ceil(log(a->lo) / log(base) - 1e-9));
     int last = (int)lround(floor(log(a->hi) / log(base) + 1e-9));
     int stride = 1;
@@ -128,13 +133,13 @@ int axis_ticks(const struct axis *a, int most, double ticks[AXIS_MAX_TICKS])
         return 0;
     if (a->log)
         return a->lo > 0 ? ticks_log(a, most, ticks) : 0;
-    double step = round_step((a->hi - a->lo) / (most > 1 ? most - 1 : 1));
+    double step = round_step((a->hi - a->lo) / most);
     for (;;) {
         double from = ceil(a->lo / step - 1e-9), to = floor(a->hi / step + 1e-9);
         if (to - from + 1 <= most) {
             int count = 0;
             for (double k = from; k <= to + 0.5; k++)
-                ticks[count++] = k * step;
+                ticks[count++] = k * step + 0.0; /* never -0 */
             return count;
         }
         step = round_step(step * 1.5);

@@ -24,7 +24,8 @@ enum axis_unit {
 struct axis {
     double lo, hi; /* the range now; both 0: not fitted yet */
     enum axis_unit unit;
-    bool log;  /* logarithmic: base 2 for bytes, else 10; the range is positive */
+    bool log;  /* logarithmic; the range is positive */
+    bool twos; /* ... with ticks at powers of two; bytes always have these */
     bool zero; /* the range always holds 0 (not with log) */
     double lo_limit,
         hi_limit; /* the range never leaves these, where hi_limit > lo_limit (accuracy: 0 and 1) */

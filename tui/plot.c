@@ -203,30 +203,26 @@ static void draw_last(struct canvas *c, const struct frame *f, const struct plot
         canvas_text(c, above, at, columns, plot_role(index), ATTR_BOLD, text);
 }
 
-/* "● ring  ▲ mpi" at the top right, over the lines. */
-static void draw_legend(struct canvas *c, const struct frame *f, const struct plot *p)
+static int named_series(const struct plot *p, int count)
 {
-    int columns = 0, named = 0;
-    for (int i = 0; i < p->count; i++)
-        if (p->series[i].name) {
-            columns += text_columns(p->series[i].name) + 4;
-            named++;
-        }
-    if (named < 2)
-        return;
-    int col = f->inside.col + f->inside.cols - columns, right = f->inside.col + f->inside.cols;
-    if (col < f->inside.col + 1)
-        col = f->inside.col + 1;
-    for (int i = 0; i < p->count && col + 3 < right; i++) {
-        const char *name = p->series[i].name;
-        if (!name)
+    int named = 0;
+    for (int i = 0; i < count; i++)
+        named += p->series[i].name != NULL;
+    return named;
+}
+
+/* "● ring  ▲ mpi" at the right end of a row of its own. */
+static void draw_legend(struct canvas *c, struct rect row, const struct plot *p, int count)
+{
+    int columns = 0;
+    for (int i = 0; i < count; i++)
+        columns += p->series[i].name ? text_columns(p->series[i].name) + 4 : 0;
+    int right = row.col + row.cols, col = right - columns > row.col ? right - columns : row.col;
+    for (int i = 0; i < count && col + 3 < right; i++) {
+        if (!p->series[i].name)
             continue;
-        canvas_put(c, f->inside.row, col, ' ', ROLE_TEXT, 0);
-        canvas_put(c, f->inside.row, col + 1, plot_marker(i, c->utf8), plot_role(i), ATTR_BOLD);
-        canvas_put(c, f->inside.row, col + 2, ' ', ROLE_TEXT, 0);
-        col += 3 + canvas_text(c, f->inside.row, col + 3, right - col - 3, plot_role(i), 0, name);
-        canvas_put(c, f->inside.row, col, ' ', ROLE_TEXT, 0);
-        col++;
+        canvas_put(c, row.row, col, plot_marker(i, c->utf8), plot_role(i), ATTR_BOLD);
+        col += 2 + canvas_text(c, row.row, col + 2, right - col - 2, plot_role(i), 0, p->series[i].name) + 2;
     }
 }
 
@@ -237,6 +233,8 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
     int total = 0, count = p->count > PLOT_MAX_SERIES ? PLOT_MAX_SERIES : p->count;
     for (int i = 0; i < count; i++)
         total += p->series[i].count;
+    if (named_series(p, count) > 1 && area.rows >= 6)
+        draw_legend(c, rect_cut_rows(&area, 1), p, count);
     double ticks[AXIS_MAX_TICKS];
     int most = area.rows / 2 + 1 > 6 ? 6 : area.rows / 2 + 1;
     int ticks_count = axis_ticks(p->y, most, ticks);
@@ -269,7 +267,6 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
         draw_markers(c, &f, &limited, i);
     for (int i = 0; i < count; i++)
         draw_last(c, &f, &limited, i);
-    draw_legend(c, &f, &limited);
 }
 
 /* The block that fills n eighths of a cell from the left. */

@@ -270,7 +270,11 @@ void run_model_state_text(const struct run_model *m, char *text, size_t size)
     case RUN_RUNNING: snprintf(text, size, "%s", m->started ? "Running." : "The ranks are starting."); return;
     case RUN_DONE:
         if (m->done && !m->ok)
-            snprintf(text, size, "Ended; the answer is no.");
+            snprintf(text, size, "%s",
+                     m->have_job && m->job.kind == JOB_CHECK   ? "Not passed yet."
+                     : m->have_job && m->job.kind == JOB_RANKS ? "Not right in every case yet."
+                     : trouble                                 ? trouble
+                                                               : "Ended, and the answer is no.");
         else
             snprintf(text, size, "Done.");
         return;

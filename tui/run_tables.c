@@ -155,7 +155,7 @@ static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
         }
     }
     if (v->xs.log != wide_spread(x0, x1))
-        v->xs = (struct axis){.log = wide_spread(x0, x1)};
+        v->xs = (struct axis){.log = wide_spread(x0, x1), .twos = x1 / x0 < 5000};
     if (isfinite(x0))
         axis_fit(&v->xs, x0, x1);
     if (isfinite(y0))

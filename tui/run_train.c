@@ -166,7 +166,7 @@ static int draw_shares(const struct run_view *v, struct canvas *c, struct rect a
     bool one_row = area.cols >= 46;
     int col = area.col, row = area.row + 1;
     for (int i = 0; i < 3; i++) {
-        const char *name = i == 1 && !one_row && area.cols < 36 ? "comm" : PARTS[i].name;
+        const char *name = i == 1 && !one_row ? "comm" : PARTS[i].name;
         canvas_put(c, row, col, c->utf8 ? PARTS[i].glyph : (uint32_t)PARTS[i].ascii, PARTS[i].role, 0);
         canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0, "%s %2.0f%%", name,
                       100 * share[i]);

@@ -1,0 +1,222 @@
+/*
+ * The ring's picture against the schedule of engine/spec and against closed forms: after N-1 rounds every rank holds
+ * one complete chunk, after 2(N-1) all of them; each rank sends 2(N-1) messages and 2(N-1)/N of the buffer.
+ */
+#include "engine/spec/schedule.h"
+#include "tui/ring_draw.h"
+#include "tui/ring_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the engine would record of a schedule. said: rounds and phases too; else only who, what and when. */
+static struct run_op record(int ranks, size_t length, bool said)
+{
+    struct schedule s;
+    struct error e = {0};
+    assert_true(schedule_ring(&s, ranks, length, &e));
+    struct run_op op = {.op = 7, .algo = "ring", .ranks = ranks, .count = s.count};
+    op.hops = calloc((size_t)s.count + 1, sizeof *op.hops);
+    assert_non_null(op.hops);
+    for (int i = 0; i < s.count; i++) {
+        const struct transfer *t = &s.transfers[i];
+        double t0 = 1 + t->round * 1e-4 + t->from * 1e-6;
+        op.hops[i] = (struct run_hop){
+            .phase = !said                              ? HOP_OTHER
+                     : t->phase == PHASE_REDUCE_SCATTER ? HOP_REDUCE_SCATTER
+                                                        : HOP_ALLGATHER,
+            .hop = said ? t->round : -1,
+            .from = t->from,
+            .to = t->to,
+            .chunk = t->chunk,
+            .bytes = (double)t->length * 4,
+            .t0 = t0,
+            .t1 = t0 + 5e-5,
+        };
+    }
+    schedule_free(&s);
+    return op;
+}
+
+static void rings_end_complete(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 16; n++) {
+        struct run_op op = record(n, (size_t)n * 12, true);
+        struct ring_model m;
+        uint64_t *sets = calloc((size_t)n * (size_t)n, sizeof *sets), all = (UINT64_C(1) << n) - 1;
+        assert_true(ring_model_build(&m, &op, NULL));
+        assert_int_equal(m.rounds, 2 * (n - 1));
+        assert_int_equal(m.count, 2 * (n - 1) * n);
+        assert_true(m.ring);
+        assert_int_equal(m.chunks, n);
+        ring_model_state(&m, 0, sets);
+        for (int i = 0; i < n * n; i++)
+            assert_int_equal(sets[i], UINT64_C(1) << (i / n)); /* its own contribution only */
+        ring_model_state(&m, n - 1, sets);
+        for (int r = 0; r < n; r++) {
+            int complete = 0;
+            for (int c = 0; c < n; c++)
+                complete += sets[r * n + c] == all;
+            assert_int_equal(complete, 1);
+            assert_int_equal(sets[r * n + (r + 1) % n], all);
+        }
+        assert_int_equal(ring_model_phase(&m, n - 2), HOP_REDUCE_SCATTER);
+        assert_int_equal(ring_model_phase(&m, n - 1), HOP_ALLGATHER);
+        ring_model_state(&m, m.rounds, sets);
+        for (int i = 0; i < n * n; i++)
+            assert_int_equal(sets[i], all);
+        assert_float_equal(m.buffer_bytes, n * 12 * 4, 0);
+        assert_float_equal(ring_model_bytes(&m, m.rounds) / n, 2.0 * (n - 1) / n * m.buffer_bytes, 1e-6);
+        assert_float_equal(ring_expected_bytes(n, m.buffer_bytes), 2.0 * (n - 1) * 48, 1e-6);
+        assert_float_equal(ring_model_duration(&m, 0), 5e-5 + (n - 1) * 1e-6, 1e-9);
+        ring_model_free(&m);
+        free(op.hops);
+        free(sets);
+    }
+}
+
+/* A rank script says no rounds: they follow from who waited for whom. */
+static void rounds_follow_from_causality(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 8; n++) {
+        struct run_op said = record(n, 64, true), unsaid = record(n, 64, false);
+        struct ring_model a, b;
+        assert_true(ring_model_build(&a, &said, NULL));
+        assert_true(ring_model_build(&b, &unsaid, NULL));
+        assert_int_equal(a.rounds, b.rounds);
+        assert_int_equal(a.count, b.count);
+        for (int i = 0; i < a.count; i++) {
+            assert_int_equal(a.messages[i].round, b.messages[i].round);
+            assert_int_equal(a.messages[i].from, b.messages[i].from);
+            assert_int_equal(a.messages[i].chunk, b.messages[i].chunk);
+        }
+        ring_model_free(&a);
+        ring_model_free(&b);
+        free(said.hops);
+        free(unsaid.hops);
+    }
+}
+
+/* Everybody sends to rank 0, who answers everybody: five ranks, so 2 and 3 are no neighbours of 0. */
+static void strangers_are_marked(void **state)
+{
+    (void)state;
+    struct run_hop hops[8];
+    for (int i = 0; i < 8; i++) {
+        int other = i % 4 + 1;
+        hops[i] = (struct run_hop){.phase = HOP_OTHER,
+                                   .hop = -1,
+                                   .from = i < 4 ? other : 0,
+                                   .to = i < 4 ? 0 : other,
+                                   .chunk = -1,
+                                   .bytes = 64,
+                                   .t0 = i,
+                                   .t1 = i + 0.5};
+    }
+    struct run_op op = {.op = 1, .algo = "yours", .ranks = 5, .hops = hops, .count = 8, .capacity = 8};
+    struct ring_model m;
+    assert_true(ring_model_build(&m, &op, NULL));
+    assert_int_equal(m.strangers, 4);
+    assert_false(m.ring);
+    assert_int_equal(m.rounds, 8); /* rank 0 takes one after the other, then sends one after the other */
+    assert_int_equal(m.chunks, 0);
+    for (int i = 0; i < m.count; i++) {
+        int other = m.messages[i].from ? m.messages[i].from : m.messages[i].to;
+        assert_int_equal(m.messages[i].stranger, other == 2 || other == 3);
+    }
+    ring_model_free(&m);
+}
+
+/* Segments of one chunk are one message; an allgather that counts from 0 again comes after the reduce-scatter. */
+static void segments_and_rounds_are_joined(void **state)
+{
+    (void)state;
+    struct run_hop hops[8];
+    int count = 0;
+    for (int phase = 0; phase < 2; phase++)
+        for (int from = 0; from < 2; from++)
+            for (int segment = 0; segment < 2; segment++)
+                hops[count++] = (struct run_hop){.phase = phase ? HOP_ALLGATHER : HOP_REDUCE_SCATTER,
+                                                 .hop = 0,
+                                                 .from = from,
+                                                 .to = 1 - from,
+                                                 .chunk = phase ? 1 - from : from,
+                                                 .bytes = 100,
+                                                 .t0 = phase + segment * 0.1,
+                                                 .t1 = phase + segment * 0.1 + 0.05};
+    struct run_op op = {.op = 1, .ranks = 2, .hops = hops, .count = count, .capacity = count};
+    struct ring_model m;
+    assert_true(ring_model_build(&m, &op, NULL));
+    assert_int_equal(m.rounds, 2);
+    assert_int_equal(m.count, 4);
+    assert_float_equal(m.messages[0].bytes, 200, 0);
+    assert_float_equal(ring_model_duration(&m, 1), 0.15, 1e-9);
+    uint64_t sets[4];
+    ring_model_state(&m, 2, sets);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(sets[i], 3);
+    ring_model_free(&m);
+}
+
+static void hopeless_operations_are_refused(void **state)
+{
+    (void)state;
+    struct ring_model m;
+    struct error e = {0};
+    struct run_op none = {.op = 1, .ranks = 1};
+    assert_false(ring_model_build(&m, &none, &e));
+    assert_true(strlen(e.text) > 10);
+    ring_model_free(&m);
+    struct run_hop far = {.from = 0, .to = 4000, .chunk = 3};
+    struct run_op many = {.op = 1, .ranks = 4001, .hops = &far, .count = 1};
+    assert_false(ring_model_build(&m, &many, &e));
+    ring_model_free(&m);
+    ring_model_free(NULL);
+}
+
+/* At any size of the window and at any moment it draws inside its area and nothing else. */
+static void draws_at_any_size(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 20; n += n < 5 ? 1 : 5) {
+        struct run_op op = record(n, 64, true);
+        struct ring_model m;
+        assert_true(ring_model_build(&m, &op, NULL));
+        uint64_t *sets = calloc((size_t)n * (size_t)m.chunks + 1, sizeof *sets);
+        for (int rows = 1; rows <= 50; rows += 7)
+            for (int cols = 1; cols <= 170; cols += 13)
+                for (int round = 0; round <= m.rounds; round += m.rounds / 2) {
+                    struct canvas c;
+                    assert_true(canvas_init(&c, rows, cols, true));
+                    ring_model_state(&m, round, sets);
+                    struct ring_scene scene = {&m, sets, round, 0.4, 1.8, false};
+                    ring_draw(&c, canvas_whole(&c), &scene);
+                    canvas_free(&c);
+                }
+        free(sets);
+        ring_model_free(&m);
+        free(op.hops);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rings_end_complete),
+        cmocka_unit_test(rounds_follow_from_causality),
+        cmocka_unit_test(strangers_are_marked),
+        cmocka_unit_test(segments_and_rounds_are_joined),
+        cmocka_unit_test(hopeless_operations_are_refused),
+        cmocka_unit_test(draws_at_any_size),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
