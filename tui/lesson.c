@@ -15,17 +15,19 @@ enum action { UP = 1, DOWN, PAGE_UP, PAGE_DOWN, FIRST, LAST, SEARCH, EXERCISE, N
 enum { MEASURE = 78, CONTENTS = 30, CONTENTS_FROM = 120, PATTERN_MAX = 64 };
 
 struct lesson {
+    struct app *app;
     int index; /* in the course; -1: a file that is not part of it */
     char *name, *text;
     struct md_doc doc;
-    int width;         /* doc is laid out for; 0: not yet */
-    int top;           /* first line shown */
-    int source;        /* the text's line there, to stay at it when the width changes */
-    int offset;        /* lines below the first one of that source */
-    int rows;          /* lines that fit, from the last drawing */
+    int width;  /* doc is laid out for; 0: not yet */
+    int top;    /* first line shown */
+    int source; /* the text's line there, to stay at it when the width changes */
+    int offset; /* lines below the first one of that source */
+    int rows;   /* lines that fit, from the last drawing */
     char pattern[PATTERN_MAX * 4 + 1];
     char edit[PATTERN_MAX * 4 + 1]; /* while a pattern is typed */
     bool typing;
+    int match; /* the line of the match shown; -1: none */
     int noted_source, noted_percent;
     double moved; /* when the reader last moved; 0: noted since */
 };
@@ -51,9 +53,34 @@ static const struct key_binding keys[] = {
     {0, 0, NULL, NULL},
 };
 
+static int last_top(const struct lesson *l)
+{
+    int top = l->doc.count - l->rows;
+    return top > 0 ? top : 0;
+}
+
+static int percent(const struct lesson *l)
+{
+    int bottom = l->top + l->rows;
+    if (!l->doc.count || bottom >= l->doc.count)
+        return 100;
+    return bottom * 100 / l->doc.count;
+}
+
+static void note_progress(struct lesson *l)
+{
+    int share = percent(l);
+    if (!l->rows || (l->source == l->noted_source && share <= l->noted_percent))
+        return;
+    l->noted_source = l->source;
+    l->noted_percent = share;
+    progress_note_reading(app_progress(l->app), l->name, l->source, share);
+}
+
 static void lesson_close(void *view)
 {
     struct lesson *l = view;
+    note_progress(l);
     markdown_free(&l->doc);
     free(l->name);
     free(l->text);
@@ -80,23 +107,11 @@ static void *lesson_open(struct app *app, const char *argument, struct error *e)
             lesson_close(l);
         return NULL;
     }
+    l->app = app;
     l->index = index;
+    l->match = -1;
     l->source = progress_reading_line(app_progress(app), name);
     return l;
-}
-
-static int last_top(const struct lesson *l)
-{
-    int top = l->doc.count - l->rows;
-    return top > 0 ? top : 0;
-}
-
-static int percent(const struct lesson *l)
-{
-    int bottom = l->top + l->rows;
-    if (!l->doc.count || bottom >= l->doc.count)
-        return 100;
-    return bottom * 100 / l->doc.count;
 }
 
 /* Remembers the place as a place of the text. */
@@ -132,43 +147,24 @@ static void layout(struct lesson *l, int width)
     markdown_free(&l->doc);
     l->doc = doc;
     l->width = width;
+    l->match = -1;
     place_restore(l);
 }
 
-static void note_progress(struct lesson *l, struct app *app)
-{
-    int share = percent(l);
-    if (!l->rows || (l->source == l->noted_source && share <= l->noted_percent))
-        return;
-    l->noted_source = l->source;
-    l->noted_percent = share;
-    progress_note_reading(app_progress(app), l->name, l->source, share);
-}
-
+/* Goes to the first line from `from` on that holds the pattern, around the ends. */
 static bool find(struct lesson *l, int from, int step)
 {
     for (int n = 0, i = from; n < l->doc.count; n++, i += step) {
         i = (i % l->doc.count + l->doc.count) % l->doc.count;
-        if (markdown_find(&l->doc.lines[i], l->pattern, 0) >= 0) {
+        if (markdown_find(&l->doc.lines[i], l->pattern, 0) < 0)
+            continue;
+        l->match = i;
+        if (i < l->top || i >= l->top + l->rows)
             l->top = i - l->rows / 3;
-            place_note(l);
-            return true;
-        }
+        place_note(l);
+        return true;
     }
     return false;
-}
-
-/* The first line behind the one shown a third down, where find() puts what it finds. */
-static void find_again(struct lesson *l, struct app *app, int step)
-{
-    if (!*l->pattern || !l->doc.count)
-        return;
-    int third = l->rows / 3, from = l->top + third + step;
-    /* At the ends of the lesson that line is not a third down: go by what is beyond the screen instead. */
-    if (l->top == 0 && step > 0)
-        from = third + 1;
-    if (!find(l, from, step))
-        app_message(app, ROLE_WARN, "'%s' is not in this lesson", l->pattern);
 }
 
 static void turn_to(struct lesson *l, struct app *app, int step)
@@ -179,7 +175,7 @@ static void turn_to(struct lesson *l, struct app *app, int step)
         app_message(app, ROLE_MUTED, step > 0 ? "this is the last lesson" : "this is the first lesson");
         return;
     }
-    note_progress(l, app);
+    note_progress(l);
     app_back(app);
     app_open(app, &view_lesson, course->lessons[index].name);
 }
@@ -201,7 +197,7 @@ static void lesson_act(void *view, struct app *app, int action)
         l->edit[0] = '\0';
         break;
     case EXERCISE:
-        note_progress(l, app);
+        note_progress(l);
         if (l->index < 0 || !*course->lessons[l->index].exercise)
             app_message(app, ROLE_MUTED, "this lesson has no exercise; n goes on to the next one");
         else if (view_find("exercise"))
@@ -255,9 +251,9 @@ static bool lesson_key(void *view, struct app *app, int key)
     if (key == KEY_CODE_ESCAPE)
         l->pattern[0] = '\0';
     else if (key == 'n')
-        find_again(l, app, 1);
+        find(l, l->match + 1, 1);
     else if (key == 'N')
-        find_again(l, app, -1);
+        find(l, l->match - 1, -1);
     else
         return false;
     return true;
@@ -267,8 +263,9 @@ static bool lesson_key(void *view, struct app *app, int key)
 static bool lesson_tick(void *view, struct app *app, double now)
 {
     struct lesson *l = view;
+    (void)app;
     if (l->rows && now - l->moved >= 1.0)
-        note_progress(l, app);
+        note_progress(l);
     return false;
 }
 
@@ -284,7 +281,8 @@ static void draw_contents(const struct lesson *l, struct canvas *c, struct rect 
             continue;
         bool here = i == current;
         canvas_text(c, row, r.col, 2, ROLE_ACCENT, 0, here ? "▸" : " ");
-        canvas_text(c, row, r.col + 2, r.cols - 2, here ? ROLE_TITLE : ROLE_MUTED, here ? ATTR_BOLD : 0, h->text);
+        canvas_text(c, row, r.col + 2, r.cols - 2, here ? ROLE_TITLE : ROLE_MUTED, here ? ATTR_BOLD : 0,
+                    h->text);
         row += h->level == 1 ? 2 : 1;
     }
 }
@@ -293,7 +291,8 @@ static void draw_matches(const struct lesson *l, struct canvas *c, int row, int 
                          const struct md_line *line)
 {
     int length = text_columns(l->pattern);
-    for (int at = 0; *l->pattern && (at = markdown_find(line, l->pattern, at)) >= 0; at += length)
+    for (int at = 0; *l->pattern && length > 0 && (at = markdown_find(line, l->pattern, at)) >= 0;
+         at += length)
         for (int i = at; i < at + length && i < width && col + i < c->cols; i++)
             c->cells[(size_t)row * (size_t)c->cols + (size_t)(col + i)].attributes ^= ATTR_REVERSE;
 }

@@ -9,6 +9,7 @@ static const struct view_class *const views[] = {
     &view_home,
     &view_run,
     &view_ring,
+    &view_lesson,
 };
 
 const struct view_class *view_find(const char *name)

@@ -1,0 +1,21 @@
+/*
+ * machine.h - what this machine can do for the course, by looks alone: nothing is started. `ringside doctor`
+ * looks closer.
+ */
+#ifndef RINGSIDE_TUI_MACHINE_H
+#define RINGSIDE_TUI_MACHINE_H
+
+#include <stdbool.h>
+
+struct machine {
+    char host[64];
+    int cores;
+    double memory_bytes;
+    bool mpirun;    /* on the PATH, and ringside-rank lies beside us */
+    bool scheduler; /* srun, qsub or sbatch on the PATH */
+    bool gpu;       /* an NVIDIA device file */
+};
+
+void machine_look(struct machine *machine);
+
+#endif
