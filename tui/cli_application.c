@@ -77,7 +77,7 @@ int cli_application(int argc, char **argv)
     if (plain || loop_impossible(why)) {
         if (*why)
             printf("Plain mode: %s.\n\n", why);
-        return plain_application(stdin, stdout, options.utf8 && loop_utf8());
+        return plain_application(stdin, options.utf8 && loop_utf8());
     }
     return loop_run(options.open, options.utf8 && loop_utf8(), &e) ? 0 : cli_fail(&e);
 }

@@ -5,29 +5,28 @@
 
 #include <ctype.h>
 
-static int row_end(const struct canvas *c, int row)
+void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out)
 {
-    const struct cell *line = c->cells + (size_t)row * (size_t)c->cols;
-    int end = c->cols;
-    while (end > 0 && (line[end - 1].glyph == ' ' || (line[end - 1].glyph == 0 && end == 1)))
-        end--;
-    return end;
+    while (count > 0 && cells[count - 1].glyph == ' ')
+        count--;
+    for (int i = 0; i < count; i++) {
+        char text[8];
+        uint32_t glyph = cells[i].glyph;
+        if (!glyph && !utf8)
+            glyph = ' ';
+        if (!glyph)
+            continue;
+        fwrite(text, 1, (size_t)utf8_put(text, utf8 ? glyph : glyph_ascii(glyph)), out);
+        if (cells[i].combining && utf8)
+            fwrite(text, 1, (size_t)utf8_put(text, cells[i].combining), out);
+    }
+    fputc('\n', out);
 }
 
 void plain_print_canvas(const struct canvas *c, FILE *out)
 {
-    for (int row = 0; row < c->rows; row++) {
-        const struct cell *line = c->cells + (size_t)row * (size_t)c->cols;
-        int end = row_end(c, row);
-        for (int col = 0; col < end; col++) {
-            char text[8];
-            if (line[col].glyph)
-                fwrite(text, 1, (size_t)utf8_put(text, line[col].glyph), out);
-            if (line[col].glyph && line[col].combining)
-                fwrite(text, 1, (size_t)utf8_put(text, line[col].combining), out);
-        }
-        fputc('\n', out);
-    }
+    for (int row = 0; row < c->rows; row++)
+        plain_print_cells(c->cells + (size_t)row * (size_t)c->cols, c->cols, c->utf8, out);
 }
 
 void plain_print_roles(const struct canvas *c, FILE *out)

@@ -12,6 +12,9 @@
 /* One line a row, blanks at the end left out. */
 void plain_print_canvas(const struct canvas *c, FILE *out);
 
+/* A row of cells (a line of a lesson) as one line; utf8 false: as near ASCII. */
+void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out);
+
 /*
  * The roles as a second grid: a letter each (text '.', muted m, title t, accent a, good g, warn w, bad b,
  * code c, key k, selected s, border -, bar =, series 1 to 6), in capitals where bold; blanks of ROLE_TEXT are
@@ -19,7 +22,7 @@ void plain_print_canvas(const struct canvas *c, FILE *out);
  */
 void plain_print_roles(const struct canvas *c, FILE *out);
 
-/* Plain mode on standard input and output: reads choices a line at a time until q or the end of input. */
-int plain_application(FILE *in, FILE *out, bool utf8);
+/* Plain mode, from `in` to standard output: reads choices a line at a time until q or the end of input. */
+int plain_application(FILE *in, bool utf8);
 
 #endif
