@@ -60,8 +60,7 @@ static bool print(const char *name, const char *lang, bool json, struct error *e
         ok = event_write(STDOUT_FILENO, line, e);
     } else if (ok) {
         bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-        for (int i = 0; i < doc.count; i++)
-            plain_print_cells(doc.lines[i].cells, doc.lines[i].count, utf8, stdout);
+        plain_print_doc(&doc, utf8, stdout);
     }
     markdown_free(&doc);
     free(text);

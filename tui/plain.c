@@ -3,6 +3,8 @@
  */
 #include "tui/plain.h"
 
+#include "tui/markdown.h"
+
 #include <ctype.h>
 
 void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out)
@@ -21,6 +23,21 @@ void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out
             fwrite(text, 1, (size_t)utf8_put(text, cells[i].combining), out);
     }
     fputc('\n', out);
+}
+
+void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out)
+{
+    int h = 0;
+    for (int i = 0; i < doc->count; i++) {
+        plain_print_cells(doc->lines[i].cells, doc->lines[i].count, utf8, out);
+        while (h < doc->heading_count && doc->headings[h].line < i)
+            h++;
+        if (h < doc->heading_count && doc->headings[h].line == i && doc->headings[h].level == 2) {
+            for (int k = 0; k < doc->lines[i].count; k++)
+                fputc('-', out);
+            fputc('\n', out);
+        }
+    }
 }
 
 void plain_print_canvas(const struct canvas *c, FILE *out)

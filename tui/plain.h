@@ -12,6 +12,10 @@
 /* One line a row, blanks at the end left out. */
 void plain_print_canvas(const struct canvas *c, FILE *out);
 
+struct md_doc;
+/* A whole lesson; headings below the first are underlined. */
+void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out);
+
 /* A row of cells (a line of a lesson) as one line; utf8 false: as near ASCII. */
 void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out);
 

@@ -60,8 +60,7 @@ static bool print_markdown(struct plain *p, const char *file, struct error *e)
     char *text = markdown_read(file, e);
     struct md_doc doc = {0};
     bool ok = text && markdown_render(&doc, text, MEASURE, e);
-    for (int i = 0; i < doc.count; i++)
-        plain_print_cells(doc.lines[i].cells, doc.lines[i].count, p->utf8, stdout);
+    plain_print_doc(&doc, p->utf8, stdout);
     markdown_free(&doc);
     free(text);
     return ok;
