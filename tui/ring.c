@@ -89,6 +89,30 @@ static void start(struct ring_view *v, const struct run_op *op)
     build(v, op);
 }
 
+static double bytes_of(const struct run_op *op)
+{
+    double sum = 0;
+    for (int i = 0; i < op->count; i++)
+        sum += op->hops[i].bytes;
+    return sum;
+}
+
+/* Of a rank script's many cases the one that shows most on a small screen: four or five ranks with something to send. */
+static const struct run_op *most_telling(const struct run_model *m)
+{
+    const struct run_op *best = &m->ops[0];
+    int best_score = -1;
+    for (int i = 0; i < m->op_count; i++) {
+        const struct run_op *op = &m->ops[i];
+        int score = (op->ranks <= 5 ? 2 * op->ranks : 5) + (bytes_of(op) >= 4.0 * op->count ? 20 : 0);
+        if (score > best_score) {
+            best = op;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
 /* An operation whose messages are still being written waits until it is followed or the run is still. */
 static bool refresh(struct ring_view *v)
 {
@@ -96,7 +120,7 @@ static bool refresh(struct ring_view *v)
         return false;
     const struct run_op *latest = &v->run.ops[v->run.op_count - 1], *shown = run_model_op(&v->run, v->op);
     if (!v->built) {
-        start(v, v->run.op_count > 1 && v->live ? latest : &v->run.ops[0]);
+        start(v, v->live ? latest : most_telling(&v->run));
         return true;
     }
     if (shown && shown->count != v->built_count)

@@ -263,7 +263,10 @@ void ring_sentence(const struct ring_scene *s, char *text, size_t size)
         bool all = m->chunks > 0;
         for (int r = 0; r < m->ranks; r++)
             all = all && rank_complete(s, r);
-        if (all)
+        if (all && !strcmp(m->algo, "yours"))
+            snprintf(text, size,
+                     "All contributions have reached every rank; whether they were added, the check says.");
+        else if (all)
             snprintf(text, size, "Every rank holds the whole sum: each chunk has all %d contributions.",
                      m->ranks);
         else if (m->chunks > 0)

@@ -22,12 +22,22 @@ static int by_round(const void *a, const void *b)
     return x->t0 < y->t0 ? -1 : x->t0 > y->t0;
 }
 
-/* Whether every message says its round, and nobody sends two different chunks to one rank in one round. */
+/*
+ * Whether the rounds that are said can be taken: every message has one, and in a round a rank sends to one rank and
+ * receives from one. (In a rank script the number only counts a rank's own messages.)
+ */
 static bool rounds_said(const struct run_op *op)
 {
-    for (int i = 0; i < op->count; i++)
-        if (op->hops[i].hop < 0 || op->hops[i].phase == HOP_OTHER)
+    for (int i = 0; i < op->count; i++) {
+        const struct run_hop *x = &op->hops[i];
+        if (x->hop < 0 || x->phase == HOP_OTHER)
             return false;
+        for (int k = 0; k < i; k++) {
+            const struct run_hop *y = &op->hops[k];
+            if (y->hop == x->hop && y->phase == x->phase && (y->from == x->from) != (y->to == x->to))
+                return false;
+        }
+    }
     return true;
 }
 

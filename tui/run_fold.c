@@ -328,7 +328,11 @@ static void fold_case(struct run_model *m, const json_t *event)
     k->ranks = (int)event_integer(event, "ranks", 0);
     k->length = (long)event_integer(event, "length", 0);
     k->ok = json_is_true(json_object_get(event, "ok"));
-    k->error = copy(event_text(event, "error", event_text(event, "deadlock", "")));
+    char wrong[80] = "";
+    long long right = event_integer(event, "right_ranks", -1);
+    if (!k->ok && right >= 0)
+        snprintf(wrong, sizeof wrong, "%lld of %d ranks have the right sum", right, k->ranks);
+    k->error = copy(event_text(event, "deadlock", event_text(event, "error", wrong)));
     m->started = true;
 }
 
