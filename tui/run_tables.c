@@ -79,24 +79,38 @@ static void draw_bandwidth(struct run_view *v, struct canvas *c, struct rect are
         run_series_free(&b.xy[i]);
 }
 
+static void text_right(struct canvas *c, int row, int end, enum role role, const char *text)
+{
+    int columns = text_columns(text);
+    canvas_text(c, row, end - columns, columns, role, 0, text);
+}
+
 static void draw_collectives(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
     struct rect in = rect_inset(canvas_box(c, area, "Collectives", ROLE_BORDER), 0, 1);
-    canvas_format(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "%-10s %11s %5s %11s %11s  %s", "algorithm",
-                  "size", "ranks", "time", "busbw", "error");
+    static const struct {
+        const char *name;
+        int end; /* numbers stand to the right, at this column */
+    } COLUMNS[] = {{"size", 22}, {"ranks", 28}, {"time", 40}, {"busbw", 52}, {"error", 64}};
+    canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "algorithm");
+    for (size_t k = 0; k < sizeof COLUMNS / sizeof *COLUMNS; k++)
+        text_right(c, in.row, in.col + COLUMNS[k].end, ROLE_MUTED, COLUMNS[k].name);
     int room = in.rows - 1, first = m->collective_count > room ? m->collective_count - room : 0;
     first = first > v->scroll ? first - v->scroll : 0;
     for (int i = first; i < m->collective_count && i - first < room; i++) {
         const struct run_collective *k = &m->collectives[i];
-        char size[24], time[24], rate[24], error[24] = "not checked";
+        char size[24], time[24], rate[24], error[24] = "unchecked", ranks[16];
         format_bytes(k->bytes, size, sizeof size);
         format_seconds(k->time_s, time, sizeof time);
         format_rate(k->busbw_bytes_per_s, rate, sizeof rate);
         if (isfinite(k->error))
             snprintf(error, sizeof error, "%.1e", k->error);
-        canvas_format(c, in.row + 1 + i - first, in.col, in.cols, ROLE_TEXT, 0,
-                      "%-10.10s %11s %5d %11s %11s  %s", k->algo, size, k->ranks, time, rate, error);
+        snprintf(ranks, sizeof ranks, "%d", k->ranks);
+        const char *cells[] = {size, ranks, time, rate, error};
+        canvas_text(c, in.row + 1 + i - first, in.col, 12, ROLE_TEXT, ATTR_BOLD, k->algo);
+        for (size_t j = 0; j < sizeof COLUMNS / sizeof *COLUMNS; j++)
+            text_right(c, in.row + 1 + i - first, in.col + COLUMNS[j].end, ROLE_TEXT, cells[j]);
     }
 }
 

@@ -168,8 +168,8 @@ static int draw_shares(const struct run_view *v, struct canvas *c, struct rect a
     for (int i = 0; i < 3; i++) {
         const char *name = i == 1 && !one_row ? "comm" : PARTS[i].name;
         canvas_put(c, row, col, c->utf8 ? PARTS[i].glyph : (uint32_t)PARTS[i].ascii, PARTS[i].role, 0);
-        canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0, "%s %2.0f%%", name,
-                      100 * share[i]);
+        canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0,
+                      i < 2 ? "%s %2.0f%%" : "%s %.0f%%", name, 100 * share[i]);
         col += (int)strlen(name) + (one_row ? 8 : 7);
     }
     return 2;

@@ -1,0 +1,58 @@
+#!/bin/bash
+# The run and ring views on recordings made for tests (tests/fixtures/runs), driven by key scripts with a fixed clock,
+# compared with tests/golden/screens as text. After a wanted change: UPDATE=1 tests/e2e/test_run_screens.sh, and look
+# at the difference before committing it.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+golden=tests/golden/screens
+mkdir -p "$RINGSIDE_HOME/runs"
+cp -R tests/fixtures/runs/*/ "$RINGSIDE_HOME/runs/"
+
+screen() { # NAME SIZE VIEW:RUN KEYS [OPTION...]
+    local name=$1 size=$2 open=$3 keys=$4
+    shift 4
+    if ! "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
+        fail "$name" "$(cat "$scratch/err")"
+    elif [ -n "${UPDATE:-}" ]; then
+        cp "$scratch/screen" "$golden/$name.txt"
+        pass "$name (written)"
+    else
+        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
+    fi
+}
+
+screen run-train-80x24 80x24 run:train-done ""
+screen run-train-160x45 160x45 run:train-done ""
+screen run-train-40x12 40x12 run:train-done ""
+screen run-train-ascii 80x24 run:train-done "" --ascii
+screen run-train-running 80x24 run:train-four ""
+screen run-train-loss-pane 80x24 run:train-four "Tab"
+screen run-train-log-scale 80x24 run:train-four "y Tab"
+screen run-train-ranks-pane 40x12 run:train-four "Tab Tab Tab Tab"
+screen run-train-failed 80x24 run:train-failed ""
+screen run-train-pending 80x24 run:train-pending ""
+screen run-train-lost 80x24 run:train-lost ""
+screen run-stop-asks 80x24 run:train-four "s"
+screen run-ended-stop 80x24 run:train-done "s"
+screen run-allreduce-80x24 80x24 run:allreduce ""
+screen run-allreduce-160x45 160x45 run:allreduce ""
+screen run-allreduce-ascii 80x24 run:allreduce "" --ascii
+screen run-script-80x24 80x24 run:script ""
+screen run-check-80x24 80x24 run:check ""
+screen run-check-40x12 40x12 run:check ""
+screen run-ranks-80x24 80x24 run:ranks-star ""
+screen ring-first-80x24 80x24 ring:allreduce ""
+screen ring-moving-80x24 80x24 ring:allreduce "wait 0.4 wait 0.3"
+screen ring-allgather-80x24 80x24 ring:allreduce "Right Right Right Right"
+screen ring-end-80x24 80x24 ring:allreduce "Right Right Right Right Right Right"
+screen ring-back-80x24 80x24 ring:allreduce "Right Right Left"
+screen ring-moving-160x45 160x45 ring:allreduce "wait 0.4 wait 0.3"
+screen ring-40x12 40x12 ring:allreduce "Right"
+screen ring-ascii 80x24 ring:allreduce "Right" --ascii
+screen ring-strangers 80x24 ring:ranks-star "Right wait 0.3"
+screen ring-two-80x24 80x24 ring:train-done "Right"
+screen ring-none 80x24 ring:train-pending ""
+# Opened from the run view, and left again.
+screen ring-from-run 80x24 run:allreduce "r"
+screen ring-and-back 80x24 run:allreduce "r q"
