@@ -222,14 +222,15 @@ const char *check_glyph(enum check_result result, bool utf8)
     return result == CHECK_PASS ? "+" : result == CHECK_FAIL ? "x" : "?";
 }
 
+enum { LABEL_COLS = 12 };
+
 static int labelled(struct canvas *c, struct rect area, int row, const char *label, enum role role,
                     const char *text)
 {
     if (!*text || row >= area.rows)
         return 0;
-    int indent = 12;
-    canvas_format(c, area.row + row, area.col + 2, indent - 2, ROLE_MUTED, 0, "%s", label);
-    struct rect r = {area.row + row, area.col + indent, area.rows - row, area.cols - indent};
+    canvas_text(c, area.row + row, area.col + 2, LABEL_COLS - 2, ROLE_MUTED, 0, label);
+    struct rect r = {area.row + row, area.col + LABEL_COLS, area.rows - row, area.cols - LABEL_COLS};
     return wrap_text(c, r, role, 0, text);
 }
 
@@ -248,6 +249,25 @@ int check_draw(struct canvas *c, struct rect area, const struct run_check *check
     row += labelled(c, area, row, "accepted", ROLE_TEXT, check->accepted);
     row += labelled(c, area, row, "next", ROLE_ACCENT, check->next);
     return row;
+}
+
+static int text_rows(const char *text, int cols)
+{
+    return *text ? wrap_rows(text, cols - LABEL_COLS) : 0;
+}
+
+int checks_rows(const struct run_check *checks, int count, int cols)
+{
+    int rows = 0;
+    for (int i = 0; i < count; i++) {
+        const struct run_check *k = &checks[i];
+        rows += wrap_rows(k->name, cols - 2);
+        if (k->result == CHECK_PASS)
+            rows += cols >= 60 ? text_rows(k->measured, cols) : 0;
+        else
+            rows += text_rows(k->measured, cols) + text_rows(k->accepted, cols) + text_rows(k->next, cols);
+    }
+    return rows;
 }
 
 void checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip)

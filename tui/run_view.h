@@ -48,6 +48,8 @@ void run_draw_children(const struct run_view *v, struct canvas *c, struct rect a
 int check_draw(struct canvas *c, struct rect area, const struct run_check *check);
 /* All of them, scrolled by `skip` checks. */
 void checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip);
+/* Rows that checks_draw would use for all of them. */
+int checks_rows(const struct run_check *checks, int count, int cols);
 enum role check_role(enum check_result result);
 const char *check_glyph(enum check_result result, bool utf8);
 

@@ -7,6 +7,7 @@
 
 static const struct view_class *const views[] = {
     &view_home,
+    &view_exercise,
     &view_run,
     &view_ring,
     &view_lesson,

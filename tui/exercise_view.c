@@ -1,0 +1,339 @@
+/*
+ * exercise_view.c - the exercise view: read the task, edit the file, see what the checks say.
+ *
+ * Editing hands the terminal to the learner's editor. Saving, there or in another window, is noticed by polling
+ * the file's time and starts the instant check: a run like any other, in processes of its own, so the screen
+ * never waits for what a learner wrote.
+ */
+#include "tui/exercise_view.h"
+
+#include "engine/launch/launch.h"
+#include "tui/app.h"
+#include "tui/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_S 0.4
+
+enum {
+    ACT_EDIT = 1,
+    ACT_CHECK,
+    ACT_CANCEL,
+    ACT_HINT,
+    ACT_TASK,
+    ACT_RUN,
+    ACT_WATCH,
+    ACT_RESET,
+    ACT_RESET_YES,
+    ACT_PANE,
+    ACT_PANE_BACK,
+    ACT_UP,
+    ACT_DOWN,
+    ACT_PAGE_UP,
+    ACT_PAGE_DOWN,
+    ACT_TOP,
+    ACT_BOTTOM,
+    ACT_LEAVE
+};
+
+static const struct key_binding exercise_keys[] = {
+    {'e', ACT_EDIT, "edit", "edit your file in $VISUAL or $EDITOR; saving checks it at once, in one process"},
+    {'c', ACT_CHECK, "check", "check your file with real ranks"},
+    {'x', ACT_CANCEL, NULL, "stop the check that is running (Esc does, too)"},
+    {'h', ACT_HINT, "hint", "the next hint"},
+    {'t', ACT_TASK, NULL, "the task again, after a hint"},
+    {'r', ACT_RUN, "run", "run your file and watch it"},
+    {'w', ACT_WATCH, "ring", "watch the messages of the last check on the ring"},
+    {KEY_CODE_TAB, ACT_PANE, "pane", "the next pane: task, your file, checks"},
+    {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, "the pane before"},
+    {KEY_CODE_UP, ACT_UP, NULL, "scroll the pane"},
+    {KEY_CODE_DOWN, ACT_DOWN, NULL, "scroll the pane"},
+    {KEY_CODE_PAGE_UP, ACT_PAGE_UP, NULL, "scroll the pane by ten lines"},
+    {KEY_CODE_PAGE_DOWN, ACT_PAGE_DOWN, NULL, "scroll the pane by ten lines"},
+    {KEY_CODE_HOME, ACT_TOP, NULL, "to the pane's beginning or end"},
+    {KEY_CODE_END, ACT_BOTTOM, NULL, "to the pane's beginning or end"},
+    {'R', ACT_RESET, NULL, "begin anew with the starter; your file is kept as a backup (asks first)"},
+    {KEY_CODE_ESCAPE, ACT_LEAVE, NULL, "stop a running check, else go back"},
+    {0, 0, NULL, NULL},
+};
+
+static bool same_time(const struct stat *a, const struct stat *b)
+{
+    return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_size == b->st_size && a->st_ino == b->st_ino;
+}
+
+/* Reads the learner's file where it has changed; true: it has. */
+static bool look_at_file(struct exercise_view *v)
+{
+    struct stat st = {0};
+    if (stat(v->files.file, &st) != 0)
+        memset(&st, 0, sizeof st);
+    if (same_time(&st, &v->code_stat))
+        return false;
+    free(v->code);
+    v->code = markdown_read(v->files.file, NULL);
+    v->code_stat = st;
+    return true;
+}
+
+static void *exercise_open(struct app *app, const char *argument, struct error *e)
+{
+    struct exercise_view *v = calloc(1, sizeof *v);
+    if (!v) {
+        error_set(e, ERROR_FAILED, "out of memory");
+        return NULL;
+    }
+    if (!exercise_files_open(&v->files, argument, e)) {
+        free(v);
+        return NULL;
+    }
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/task.md", v->files.folder);
+    v->task = markdown_read(path, NULL);
+    v->hint_count = exercise_files_hints(&v->files, v->hints);
+    v->hints_shown = progress_hints(app_progress(app), v->files.name);
+    if (v->hints_shown > v->hint_count)
+        v->hints_shown = v->hint_count;
+    v->passed = progress_passed(app_progress(app), v->files.name);
+    v->now = app_now(app);
+    look_at_file(v);
+    return v;
+}
+
+static void exercise_close(void *view)
+{
+    struct exercise_view *v = view;
+    exercise_check_stop(v);
+    if (v->check.started && v->check.instant && !v->check.running)
+        rundir_delete(v->check.m.dir, NULL);
+    exercise_check_free(&v->check);
+    markdown_free(&v->doc);
+    free(v->task);
+    free(v->code);
+    for (int i = 0; i < v->hint_count; i++)
+        free(v->hints[i]);
+    free(v);
+}
+
+static void start_check(struct exercise_view *v, struct app *app, bool instant)
+{
+    struct error e = {0};
+    if (v->check.running)
+        exercise_check_stop(v);
+    v->scroll[PANE_CHECKS] = 0;
+    if (!exercise_check_start(v, instant, &e))
+        app_message(app, ROLE_BAD, "%s", e.text);
+}
+
+static bool exercise_tick(void *view, struct app *app, double now)
+{
+    struct exercise_view *v = view;
+    bool changed = false;
+    v->now = now;
+    if (now - v->looked >= LOOK_S || now < v->looked) {
+        v->looked = now;
+        if (look_at_file(v)) {
+            changed = v->edited = true;
+            /* A check with real ranks is not disturbed: the learner asked for it. */
+            if (!v->check.running || v->check.instant)
+                start_check(v, app, true);
+        }
+    }
+    changed |= exercise_check_poll(v);
+    struct exercise_check *k = &v->check;
+    if (k->started && !k->running && !k->noted) {
+        k->noted = true;
+        changed = true;
+        if (!k->instant && k->m.check_count && !k->stopping) {
+            progress_note_check(app_progress(app), v->files.name, exercise_check_passed(k));
+            v->passed = progress_passed(app_progress(app), v->files.name);
+        }
+        int line = exercise_check_line(k);
+        if (line > 0)
+            v->scroll[PANE_CODE] = line > 4 ? line - 4 : 0;
+        if (v->edited && !k->instant)
+            start_check(v, app, true); /* it was saved meanwhile */
+    }
+    if (k->running && (long)run_model_elapsed(&k->m, now) != v->second) {
+        v->second = (long)run_model_elapsed(&k->m, now);
+        changed = true;
+    }
+    return changed;
+}
+
+static void edit(struct exercise_view *v, struct app *app)
+{
+    struct error e = {0};
+    if (!app_edit(app, v->files.file, &e)) {
+        app_message(app, ROLE_BAD, "%s", e.text);
+        return;
+    }
+    v->looked = 0;
+}
+
+static void hint(struct exercise_view *v, struct app *app)
+{
+    if (!v->hint_count) {
+        app_message(app, ROLE_MUTED, "This exercise has no hints.");
+        return;
+    }
+    /* The first press shows where one had got to; each further one goes a step on. */
+    if (v->show_hint || v->hints_shown == 0) {
+        if (v->hints_shown < v->hint_count)
+            v->hints_shown++;
+        else
+            app_message(app, ROLE_MUTED,
+                        "That was the last hint. 'ringside exercise solution %s' prints a solution.",
+                        v->files.name);
+    }
+    progress_note_hint(app_progress(app), v->files.name, v->hints_shown);
+    v->show_hint = true;
+    v->pane = PANE_TASK;
+    v->scroll[PANE_TASK] = 0;
+}
+
+/* A file that defines allreduce(comm, x) runs in every rank; any other one is a script. */
+static bool is_rank_script(const char *code)
+{
+    return code && (strstr(code, "function allreduce(") || strstr(code, "function allreduce ("));
+}
+
+static void run_file(struct exercise_view *v, struct app *app)
+{
+    struct job job;
+    struct error e = {0};
+    char dir[PATH_MAX];
+    bool ranks = is_rank_script(v->code);
+    job_defaults(&job, ranks ? JOB_RANKS : JOB_SCRIPT);
+    snprintf(job.label, sizeof job.label, "%s", v->files.name);
+    if (ranks) {
+        job.ranks = 4;
+        memcpy(job.rank_script.script, v->files.file, sizeof job.rank_script.script);
+        memcpy(job.rank_script.shown, v->files.file, sizeof job.rank_script.shown);
+        snprintf(job.rank_script.entry, sizeof job.rank_script.entry, "allreduce");
+        job.rank_script.counts[0] = 4;
+        job.rank_script.count_total = 1;
+        job.rank_script.lengths[0] = 16;
+        job.rank_script.length_total = 1;
+    } else {
+        memcpy(job.script.file, v->files.file, sizeof job.script.file);
+    }
+    if (launch_start(&job, dir, &e))
+        app_open(app, ranks ? &view_ring : &view_run, dir);
+    else
+        app_message(app, ROLE_BAD, "%s", e.text);
+    job_clear(&job);
+}
+
+static void watch(struct exercise_view *v, struct app *app)
+{
+    char dir[PATH_MAX];
+    if (exercise_check_ring(&v->check, dir))
+        app_open(app, &view_ring, dir);
+    else
+        app_message(app, ROLE_MUTED, "%s",
+                    v->check.started
+                        ? "The last check recorded no messages."
+                        : "No check yet: c checks with real ranks, then w shows their messages.");
+}
+
+static void reset(struct exercise_view *v, struct app *app)
+{
+    struct error e = {0};
+    char backup[PATH_MAX];
+    if (exercise_files_reset(&v->files, backup, &e))
+        app_message(app, ROLE_GOOD, "The starter is back; what you had is in %s.", backup);
+    else
+        app_message(app, ROLE_BAD, "%s", e.text);
+    look_at_file(v);
+    v->edited = false;
+    v->scroll[PANE_CODE] = 0;
+    if (!v->check.running)
+        exercise_check_free(&v->check);
+}
+
+static void exercise_act(void *view, struct app *app, int action)
+{
+    struct exercise_view *v = view;
+    int *scroll = &v->scroll[v->pane];
+    switch (action) {
+    case ACT_EDIT: edit(v, app); break;
+    case ACT_CHECK:
+        if (v->check.running && !v->check.instant)
+            app_message(app, ROLE_MUTED, "A check is running; x stops it.");
+        else
+            start_check(v, app, false);
+        break;
+    case ACT_CANCEL:
+        if (v->check.running)
+            exercise_check_stop(v);
+        else
+            app_message(app, ROLE_MUTED, "No check is running.");
+        break;
+    case ACT_LEAVE:
+        if (v->check.running && !v->check.stopping)
+            exercise_check_stop(v);
+        else
+            app_back(app);
+        break;
+    case ACT_HINT: hint(v, app); break;
+    case ACT_TASK:
+        v->show_hint = false;
+        v->pane = PANE_TASK;
+        break;
+    case ACT_RUN: run_file(v, app); break;
+    case ACT_WATCH: watch(v, app); break;
+    case ACT_RESET: app_ask(app, ACT_RESET_YES, "Begin anew? Your file is kept as a backup."); break;
+    case ACT_RESET_YES: reset(v, app); break;
+    case ACT_PANE: v->pane = (enum exercise_pane)((v->pane + 1) % EXERCISE_PANES); break;
+    case ACT_PANE_BACK:
+        v->pane = (enum exercise_pane)((v->pane + EXERCISE_PANES - 1) % EXERCISE_PANES);
+        break;
+    case ACT_UP: --*scroll; break;
+    case ACT_DOWN: ++*scroll; break;
+    case ACT_PAGE_UP: *scroll -= 10; break;
+    case ACT_PAGE_DOWN: *scroll += 10; break;
+    case ACT_TOP: *scroll = 0; break;
+    case ACT_BOTTOM: *scroll = INT_MAX / 2; break;
+    }
+    if (*scroll < 0)
+        *scroll = 0;
+}
+
+static void exercise_view_draw(void *view, struct app *app, struct canvas *c, struct rect area)
+{
+    (void)app;
+    exercise_draw(view, c, area);
+}
+
+static void exercise_title(void *view, char *text, size_t size)
+{
+    struct exercise_view *v = view;
+    snprintf(text, size, "Exercise %s", v->files.name);
+}
+
+static enum role exercise_status(void *view, char *text, size_t size)
+{
+    struct exercise_view *v = view;
+    if (v->check.running) {
+        snprintf(text, size, "checking");
+        return ROLE_ACCENT;
+    }
+    snprintf(text, size, "%s", v->passed ? "passed" : "not passed yet");
+    return v->passed ? ROLE_GOOD : ROLE_MUTED;
+}
+
+const struct view_class view_exercise = {
+    .name = "exercise",
+    .keys = exercise_keys,
+    .open = exercise_open,
+    .act = exercise_act,
+    .tick = exercise_tick,
+    .draw = exercise_view_draw,
+    .title = exercise_title,
+    .status = exercise_status,
+    .close = exercise_close,
+};
