@@ -45,6 +45,7 @@ struct transport {
     const struct transport_ops *ops;
     void *self; /* the implementation's own */
     int rank, size;
+    bool crowded; /* this host has more ranks than cores: whoever waits should give its core away at once */
 };
 
 #endif

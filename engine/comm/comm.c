@@ -5,6 +5,7 @@
 #include "engine/comm/idle.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,23 @@ static bool duplicate(MPI_Comm *comm, struct error *e)
     if (!mpi_ok(MPI_Comm_dup(MPI_COMM_WORLD, comm), "starting MPI", e))
         return false;
     return mpi_ok(MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN), "starting MPI", e);
+}
+
+/* Whether this host has more ranks than cores that this process may use. */
+static bool find_crowded(bool *crowded, struct error *e)
+{
+    MPI_Comm host = MPI_COMM_NULL;
+    int ranks = 1;
+    if (!mpi_ok(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
+                "starting MPI", e))
+        return false;
+    MPI_Comm_size(host, &ranks);
+    MPI_Comm_free(&host);
+    cpu_set_t cores;
+    int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
+    /* Ranks bound to a core each see one core only, which is theirs. */
+    *crowded = count > 1 ? ranks > count : ranks > sysconf(_SC_NPROCESSORS_ONLN);
+    return true;
 }
 
 struct comm *comm_open(int *argc, char ***argv, struct error *e)
@@ -35,15 +53,17 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm data = MPI_COMM_NULL;
-    if (!duplicate(&c->collective, e) || !duplicate(&c->fault, e) || !duplicate(&data, e) ||
-        !mpi_ok(MPI_Comm_rank(MPI_COMM_WORLD, &c->rank), "starting MPI", e) ||
+    bool crowded = false;
+    if (!find_crowded(&crowded, e) || !duplicate(&c->collective, e) || !duplicate(&c->fault, e) ||
+        !duplicate(&data, e) || !mpi_ok(MPI_Comm_rank(MPI_COMM_WORLD, &c->rank), "starting MPI", e) ||
         !mpi_ok(MPI_Comm_size(MPI_COMM_WORLD, &c->size), "starting MPI", e))
         goto fail;
     mpi_transport_init(&c->data, c, data, c->rank, c->size);
+    c->data.transport.crowded = crowded;
     if (c->rank == 0 && c->size > 1 &&
-        !mpi_ok(MPI_Irecv(c->fault_text, COMM_SENTENCE, MPI_CHAR, MPI_ANY_SOURCE, 0, c->fault,
-                          &c->fault_request),
-                "starting MPI", e))
+        !mpi_ok(
+            MPI_Irecv(c->fault_text, COMM_SENTENCE, MPI_CHAR, MPI_ANY_SOURCE, 0, c->fault, &c->fault_request),
+            "starting MPI", e))
         goto fail;
     return c;
 fail:
@@ -120,7 +140,7 @@ int comm_failed_rank(const struct comm *c)
 
 bool comm_wait(struct comm *c, MPI_Request *request, const char *doing, struct error *e)
 {
-    struct idle idle = {0};
+    struct idle idle = idle_start(c->data.transport.crowded);
     for (;;) {
         int done = 0;
         if (!mpi_ok(MPI_Test(request, &done, MPI_STATUS_IGNORE), doing, e))
@@ -148,7 +168,7 @@ bool comm_fail(struct comm *c, const char *sentence, double timeout_s)
     if (MPI_Issend(c->fault_text, (int)strlen(c->fault_text) + 1, MPI_CHAR, 0, 0, c->fault, &request) !=
         MPI_SUCCESS)
         return false;
-    struct idle idle = {0};
+    struct idle idle = idle_start(true);
     for (double end = sink_clock() + timeout_s; sink_clock() < end; idle_step(&idle)) {
         int done = 0;
         if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)

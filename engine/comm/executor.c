@@ -260,7 +260,7 @@ static bool step_finish(struct plan *p, struct step *s, struct transport *t, flo
 
 static bool run(struct plan *p, struct transport *t, float *x, struct error *e)
 {
-    struct idle idle = {0};
+    struct idle idle = idle_start(t->crowded);
     for (int first = 0; first < p->count;) {
         bool moved = false;
         int last_round = p->steps[first].transfer->round + LOOKAHEAD;

@@ -3,13 +3,12 @@
 #include <sched.h>
 #include <time.h>
 
-/* Polls of each kind. A poll takes about 0.1 us, a yield about 0.5 us where nobody else wants the core. */
-enum { IDLE_SPINS = 64, IDLE_YIELDS = 20000 };
+enum { IDLE_YIELDS = 20000 }; /* a yield takes about 0.5 us where nobody else wants the core */
 
 void idle_step(struct idle *idle)
 {
     unsigned n = idle->polls++;
-    if (n < IDLE_SPINS)
+    if (n < idle->spins)
         return;
     if (n < IDLE_YIELDS) {
         sched_yield();

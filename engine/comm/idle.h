@@ -8,9 +8,19 @@
 #ifndef RINGSIDE_COMM_IDLE_H
 #define RINGSIDE_COMM_IDLE_H
 
+#include <stdbool.h>
+
+enum { IDLE_SPINS = 1000 }; /* polls of about 0.1 us */
+
 struct idle {
     unsigned polls;
+    unsigned spins; /* polls before the core is given away */
 };
+
+static inline struct idle idle_start(bool crowded)
+{
+    return (struct idle){.spins = crowded ? 0 : IDLE_SPINS};
+}
 
 static inline void idle_reset(struct idle *idle)
 {

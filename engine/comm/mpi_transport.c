@@ -140,7 +140,7 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
 
 static bool wait_all(struct transport *t, struct pending *p, int n, struct error *e)
 {
-    struct idle idle = {0};
+    struct idle idle = idle_start(t->crowded);
     for (int first = 0; first < n;) {
         bool moved = false;
         for (int i = first; i < n; i++) {
@@ -197,6 +197,7 @@ bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struc
     }
     MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
     mpi_transport_init(m, c, group, c->rank, ranks);
+    m->transport.crowded = c->data.transport.crowded;
     *t = &m->transport;
     return true;
 }
