@@ -17,7 +17,7 @@
 struct plan;
 struct hop_log;
 
-enum { PLAN_SEGMENT = 64 * 1024 }; /* elements in a segment at most */
+enum { PLAN_SEGMENT = 128 * 1024 }; /* elements in a segment at most */
 
 /* Takes the schedule over (and empties *s), even where it fails. segment: elements, 0 for PLAN_SEGMENT. */
 struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error *e);
