@@ -166,7 +166,7 @@ struct coroutine_world *coroutine_world_new(int ranks, struct error *e)
     }
     w->ranks = ranks;
     for (int r = 0; r < ranks; r++)
-        w->transports[r] = (struct transport){&coroutine_ops, w, r, ranks};
+        w->transports[r] = (struct transport){.ops = &coroutine_ops, .self = w, .rank = r, .size = ranks};
     return w;
 }
 
