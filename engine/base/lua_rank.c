@@ -1,5 +1,6 @@
 #include "engine/base/lua_rank.h"
 
+#include "engine/base/lua_api.h"
 #include "engine/base/lua_comm.h"
 #include "engine/base/lua_vector.h"
 
@@ -10,6 +11,7 @@
 
 struct lua_rank {
     struct lua_sandbox *sandbox;
+    struct lua_api api; /* without a channel: a train{} at the file's top level is not carried out by every rank */
     const struct lua_rank_script *script;
     lua_State *thread; /* the coroutine; kept alive by the registry */
     struct lua_vector *x;
@@ -30,7 +32,7 @@ static int prepare(lua_State *L)
     lua_vector_open(L);
     lua_pushglobaltable(L);
     lua_pushstring(L, entry);
-    if (lua_rawget(L, -2) != LUA_TFUNCTION)
+    if (lua_rawget(L, -2) != LUA_TFUNCTION || lua_iscfunction(L, -1))
         return luaL_error(L, "the script defines no function '%s'; write: function %s(comm, x) ... end",
                           entry, entry);
     lua_comm_push(L, &r->comm);
@@ -75,7 +77,8 @@ struct lua_rank *lua_rank_open(struct transport *t, const struct lua_rank_script
     r->state = LUA_RANK_WAITING;
     r->arguments = 2;
     r->sandbox = lua_sandbox_open(&script->limits, e);
-    if (!r->sandbox || !lua_comm_init(&r->comm, t, tag, script->started, e)) {
+    r->api.sandbox = r->sandbox;
+    if (!r->sandbox || !lua_api_open(&r->api, e) || !lua_comm_init(&r->comm, t, tag, script->started, e)) {
         lua_rank_close(r);
         return NULL;
     }

@@ -7,6 +7,7 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/launch/coroutine.h"
+#include "engine/launch/lua_host.h"
 #include "engine/launch/plan.h"
 #include "engine/launch/replay.h"
 #include "engine/launch/supervise.h"
@@ -357,6 +358,7 @@ bool launch_worker(int argc, char **argv, int *code)
         {"--supervise", supervise_main},
         {"--replay", replay_main},
         {"--coroutine-ranks", coroutine_main},
+        {"--lua-host", lua_host_main},
     };
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         if (argc >= 3 && !strcmp(argv[1], workers[i].name)) {

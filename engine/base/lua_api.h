@@ -1,0 +1,70 @@
+/*
+ * lua_api.h - what a script may call: the description of models and jobs, experiments, and (in a check) the judge's
+ * tools. `ringside run --help` has the short form.
+ *
+ *   model{ conv2d{32, 3}, relu{}, maxpool{2}, flatten{}, dense{10}, input = {1, 28, 28} }
+ *   conv2d{channels, kernel, stride =, padding =}  relu{}  maxpool{size}  flatten{}  dense{units}
+ *   adam{lr =}  sgd{lr =, momentum =}
+ *   train{ model = "cnn" | model{...}, data = "mnist", ranks =, batch = (per rank), epochs = | steps = | seconds =,
+ *          lr =, optimizer = "adam" | "sgd" | adam{} | sgd{}, schedule = "onecycle" | "constant",
+ *          allreduce = "ring" | "mpi", threads =, seed =, pause =, device =, label =, detach = true }
+ *       -> { ok, run, accuracy, loss, samples_per_s, wall_s, steps = {{step, loss, ...}}, evals, ranks, error }
+ *       detach = true returns at once, with { run }
+ *   allreduce{ ranks =, bytes = 1048576 | {...}, algo = "ring,mpi", iters =, check =, buffer = }
+ *       -> { {algo, bytes, time_s, busbw_bytes_per_s, error}, ..., ok =, run = }
+ *   plot{ title =, x =, y =, series = { name = { {x, y}, ... } } }
+ *   predict("question", value)   a guess, committed before measuring; returns value
+ *   print(...)  note("text")
+ * In check.lua also:
+ *   learner()          runs the learner's file apart from the check; train{} and so on are recorded, not carried out,
+ *                      and return tables full of NaN. -> its globals, and calls = { {"train", {...}}, ... }
+ *   rank_script{ entry =, counts = {...}, lengths = {...} } -> { mode, cases = { {ranks, length, ok, ...}, ... } }
+ *   run_info(id)  attachments(id)
+ *   check{ name =, pass = | result =, measured =, accepted =, next = }
+ *   instant            true where the learner has just saved: no training, ranks as coroutines
+ *
+ * Acting is somebody else's: events and requests leave through a channel. Arguments are checked here, where the line
+ * of the call is known: an unknown key names the nearest one there is.
+ */
+#ifndef RINGSIDE_BASE_LUA_API_H
+#define RINGSIDE_BASE_LUA_API_H
+
+#include "engine/base/lua_sandbox.h"
+
+#include <jansson.h>
+
+struct lua_channel {
+    /* Hands on an event (its reference is taken). False: nobody listens any more. */
+    bool (*event)(struct lua_channel *c, json_t *event, struct error *e);
+    /* {"call": NAME, "args": ...} (taken) -> the answer, a new reference; NULL and *e: the request is refused. */
+    json_t *(*request)(struct lua_channel *c, json_t *request, struct error *e);
+};
+
+/* Lines and events that one script may print and plot: what floods the stream helps nobody. */
+enum { LUA_API_LINES = 2000, LUA_API_BYTES = 512 << 10, LUA_API_POINTS = 20000, LUA_API_CALLS = 1000 };
+
+struct lua_api {
+    struct lua_sandbox *sandbox;
+    struct lua_channel *channel; /* NULL: calls are recorded, not carried out */
+    long lines, bytes, points, calls;
+
+    /* Of a check. */
+    const char *learner_text, *learner_shown; /* NULL: this is no check */
+    size_t learner_length;
+    bool instant;
+    struct lua_sandbox *learner;
+    struct lua_api *learner_api;
+    bool ended; /* the learner's file does not run: the check is over, and has said so */
+};
+
+/* Makes the functions globals of the sandbox and seals it. The api must outlive the sandbox. */
+bool lua_api_open(struct lua_api *api, struct error *e);
+void lua_api_close(struct lua_api *api);
+
+/* Runs a script with the API. False and *f; but a check that ended because of the learner's file is true. */
+bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown, struct lua_fault *f);
+
+/* Whether a script that has run defines a function of its own called `name` and has called nothing of the API. */
+bool lua_api_defines_only(struct lua_api *api, const char *name);
+
+#endif

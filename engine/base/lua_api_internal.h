@@ -1,0 +1,24 @@
+/*
+ * lua_api_internal.h - what the files of the API share.
+ */
+#ifndef RINGSIDE_BASE_LUA_API_INTERNAL_H
+#define RINGSIDE_BASE_LUA_API_INTERNAL_H
+
+#include "engine/base/lua_api.h"
+
+#include <lauxlib.h>
+
+/* The functions find their api as upvalue 1. */
+struct lua_api *lua_api_of(lua_State *L);
+/* Hands on an event; raises a Lua error where nobody listens. */
+void lua_api_emit(lua_State *L, struct lua_api *api, json_t *event);
+/* Sends {"call": name, "args": value at the top}, waits with the clock held, pushes the answer. */
+void lua_api_request(lua_State *L, struct lua_api *api, const char *name);
+
+/* Pushes the list of recorded calls. */
+void lua_api_push_calls(lua_State *L);
+
+extern const luaL_Reg lua_api_model_functions[]; /* lua_api_model.c */
+extern const luaL_Reg lua_api_check_functions[]; /* lua_api_check.c */
+
+#endif
