@@ -147,7 +147,7 @@ static void say(struct follower *f, const json_t *event)
         if (!strcmp(level, "error"))
             trouble = true;
         else
-            printf("%s%s\n", strcmp(level, "warn") ? "" : "warning: ", text);
+            printf("%s%s\n", strncmp(level, "warn", 4) ? "" : "warning: ", text);
     }
     if (trouble) {
         clear_line(f);
@@ -174,6 +174,20 @@ static void say(struct follower *f, const json_t *event)
         printf("%-12s %s: %s (accepted: %s)\n", event_text(event, "result", "?"),
                event_text(event, "name", "?"), event_text(event, "measured", "-"),
                event_text(event, "accepted", "-"));
+    } else if (!strcmp(name, "case")) {
+        clear_line(f);
+        printf("%lld ranks, %lld elements: the sum is right on %lld ranks\n", event_integer(event, "ranks", 0),
+               event_integer(event, "length", 0), event_integer(event, "right_ranks", 0));
+    } else if (!strcmp(name, "nested")) {
+        clear_line(f);
+        bool ok = json_is_true(json_object_get(event, "ok"));
+        printf("%s %s: %s\n", event_text(event, "kind", "run"), event_text(event, "run", "?"),
+               strcmp(event_text(event, "state", ""), "ended") ? "started" : ok ? "done" : "failed");
+    } else if (!strcmp(name, "point") && !strcmp(event_text(event, "series", ""), "predicted")) {
+        clear_line(f);
+        char value[32];
+        snprintf(value, sizeof value, "%.6g", event_number(event, "y", NAN));
+        printf("predicted: %s: %s\n", event_text(event, "label", "?"), event_text(event, "value", value));
     } else if (!strcmp(name, "job") && event_integer(event, "position", 0) > 0) {
         clear_line(f);
         printf("waiting for free ranks on this node: number %lld in the queue\n",

@@ -46,7 +46,8 @@ void lua_api_request(lua_State *L, struct lua_api *api, const char *name)
 static void record(lua_State *L, struct lua_api *api, const char *name)
 {
     if (++api->calls > LUA_API_CALLS)
-        luaL_error(L, "more than %d calls of train, allreduce and the like; look for a loop that does not end",
+        luaL_error(L,
+                   "more than %d calls of train, allreduce and the like; look for a loop that does not end",
                    LUA_API_CALLS);
     if (api->channel)
         return;
@@ -121,13 +122,24 @@ static int recorded_allreduce(lua_State *L)
 
 static int api_train(lua_State *L)
 {
-    static const struct lua_arg known[] = {
-        {"model", LUA_ARG_TEXT | LUA_ARG_TABLE}, {"data", LUA_ARG_TEXT},      {"ranks", LUA_ARG_WHOLE},
-        {"batch", LUA_ARG_WHOLE},                {"epochs", LUA_ARG_WHOLE},   {"steps", LUA_ARG_WHOLE},
-        {"seconds", LUA_ARG_NUMBER},             {"lr", LUA_ARG_NUMBER},      {"optimizer", LUA_ARG_TEXT | LUA_ARG_TABLE},
-        {"schedule", LUA_ARG_TEXT},              {"allreduce", LUA_ARG_TEXT}, {"threads", LUA_ARG_WHOLE},
-        {"seed", LUA_ARG_WHOLE},                 {"pause", LUA_ARG_NUMBER},   {"device", LUA_ARG_TEXT},
-        {"label", LUA_ARG_TEXT},                 {"detach", LUA_ARG_BOOLEAN}, {NULL, 0}};
+    static const struct lua_arg known[] = {{"model", LUA_ARG_TEXT | LUA_ARG_TABLE},
+                                           {"data", LUA_ARG_TEXT},
+                                           {"ranks", LUA_ARG_WHOLE},
+                                           {"batch", LUA_ARG_WHOLE},
+                                           {"epochs", LUA_ARG_WHOLE},
+                                           {"steps", LUA_ARG_WHOLE},
+                                           {"seconds", LUA_ARG_NUMBER},
+                                           {"lr", LUA_ARG_NUMBER},
+                                           {"optimizer", LUA_ARG_TEXT | LUA_ARG_TABLE},
+                                           {"schedule", LUA_ARG_TEXT},
+                                           {"allreduce", LUA_ARG_TEXT},
+                                           {"threads", LUA_ARG_WHOLE},
+                                           {"seed", LUA_ARG_WHOLE},
+                                           {"pause", LUA_ARG_NUMBER},
+                                           {"device", LUA_ARG_TEXT},
+                                           {"label", LUA_ARG_TEXT},
+                                           {"detach", LUA_ARG_BOOLEAN},
+                                           {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "train", known);
     lua_settop(L, 1);
@@ -140,10 +152,11 @@ static int api_train(lua_State *L)
 
 static int api_allreduce(lua_State *L)
 {
-    static const struct lua_arg known[] = {{"ranks", LUA_ARG_WHOLE}, {"bytes", LUA_ARG_WHOLE | LUA_ARG_TABLE},
-                                           {"algo", LUA_ARG_TEXT},   {"iters", LUA_ARG_WHOLE},
-                                           {"check", LUA_ARG_BOOLEAN}, {"buffer", LUA_ARG_TEXT},
-                                           {"label", LUA_ARG_TEXT},  {NULL, 0}};
+    static const struct lua_arg known[] = {
+        {"ranks", LUA_ARG_WHOLE},   {"bytes", LUA_ARG_WHOLE | LUA_ARG_TABLE},
+        {"algo", LUA_ARG_TEXT},     {"iters", LUA_ARG_WHOLE},
+        {"check", LUA_ARG_BOOLEAN}, {"buffer", LUA_ARG_TEXT},
+        {"label", LUA_ARG_TEXT},    {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "allreduce", known);
     lua_settop(L, 1);
@@ -170,7 +183,9 @@ static void count_line(lua_State *L, struct lua_api *api, size_t bytes)
     api->lines++;
     api->bytes += (long)bytes;
     if (api->lines > LUA_API_LINES || api->bytes > LUA_API_BYTES)
-        luaL_error(L, "the script prints too much (at most %d lines and %d KiB are kept); print less, or only every hundredth time",
+        luaL_error(L,
+                   "the script prints too much (at most %d lines and %d KiB are kept); print less, or only "
+                   "every hundredth time",
                    LUA_API_LINES, LUA_API_BYTES >> 10);
 }
 
@@ -203,7 +218,8 @@ static int api_predict(lua_State *L)
 {
     struct lua_api *api = lua_api_of(L);
     if (lua_type(L, 1) != LUA_TSTRING || lua_isnoneornil(L, 2))
-        return luaL_error(L, "predict takes a question and your guess; write predict(\"how many times as fast?\", 1.8)");
+        return luaL_error(
+            L, "predict takes a question and your guess; write predict(\"how many times as fast?\", 1.8)");
     lua_settop(L, 2);
     record(L, api, "predict");
     if (!api->channel)
@@ -294,7 +310,8 @@ static int api_plot(lua_State *L)
     int n = 0;
     for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1)) {
         if (lua_type(L, -2) != LUA_TSTRING)
-            return luaL_error(L, "plot: each series needs a name; write series = { measured = { {x, y}, ... } }");
+            return luaL_error(
+                L, "plot: each series needs a name; write series = { measured = { {x, y}, ... } }");
         if (n == SERIES_MAX)
             return luaL_error(L, "plot: more than %d series in one plot", SERIES_MAX);
         names[n++] = lua_tostring(L, -2); /* kept alive by the table */
@@ -308,8 +325,9 @@ static int api_plot(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg functions[] = {{"train", api_train},     {"allreduce", api_allreduce}, {"plot", api_plot},
-                                     {"predict", api_predict}, {"note", api_note},           {NULL, NULL}};
+static const luaL_Reg functions[] = {{"train", api_train}, {"allreduce", api_allreduce},
+                                     {"plot", api_plot},   {"predict", api_predict},
+                                     {"note", api_note},   {NULL, NULL}};
 
 /* --- opening and running ----------------------------------------------------------------------------------- */
 
@@ -357,7 +375,8 @@ void lua_api_close(struct lua_api *api)
 
 bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown, struct lua_fault *f)
 {
-    return (lua_sandbox_load(api->sandbox, text, length, shown, f) && lua_sandbox_call(api->sandbox, 0, 0, f)) ||
+    return (lua_sandbox_load(api->sandbox, text, length, shown, f) &&
+            lua_sandbox_call(api->sandbox, 0, 0, f)) ||
            api->ended;
 }
 

@@ -62,7 +62,8 @@ bool lua_api_open(struct lua_api *api, struct error *e);
 void lua_api_close(struct lua_api *api);
 
 /* Runs a script with the API. False and *f; but a check that ended because of the learner's file is true. */
-bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown, struct lua_fault *f);
+bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown,
+                 struct lua_fault *f);
 
 /* Whether a script that has run defines a function of its own called `name` and has called nothing of the API. */
 bool lua_api_defines_only(struct lua_api *api, const char *name);

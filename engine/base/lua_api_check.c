@@ -112,7 +112,8 @@ static void run_learner(lua_State *L, struct lua_api *api)
     if (!lua_api_open(api->learner_api, &e))
         luaL_error(L, "%s", e.text);
     lua_sandbox_clock_hold(api->sandbox);
-    bool ok = lua_api_run(api->learner_api, api->learner_text, api->learner_length, api->learner_shown, &fault);
+    bool ok =
+        lua_api_run(api->learner_api, api->learner_text, api->learner_length, api->learner_shown, &fault);
     lua_sandbox_clock_go_on(api->sandbox);
     if (!ok)
         say_it_does_not_run(L, api, &fault);
@@ -127,7 +128,8 @@ static void push_globals(lua_State *L, struct lua_api *api)
     int globals = lua_gettop(from);
     for (lua_pushnil(from); lua_next(from, globals); lua_pop(from, 1)) {
         int value = lua_gettop(from);
-        if (lua_type(from, value - 1) != LUA_TSTRING || lua_sandbox_is_pristine(api->learner, value - 1, value))
+        if (lua_type(from, value - 1) != LUA_TSTRING ||
+            lua_sandbox_is_pristine(api->learner, value - 1, value))
             continue;
         lua_copy_value(from, value - 1, L, NULL, NULL);
         lua_copy_value(from, value, L, push_far_function, api);
@@ -199,8 +201,10 @@ static int api_check(lua_State *L)
         result = lua_toboolean(L, -1) ? "pass" : "fail";
     if (lua_getfield(L, 1, "result") == LUA_TSTRING)
         result = lua_tostring(L, -1);
-    if (!result || (strcmp(result, "pass") != 0 && strcmp(result, "fail") != 0 && strcmp(result, "inconclusive") != 0))
-        return luaL_error(L, "check{...} needs pass = true or false, or result = \"pass\", \"fail\" or \"inconclusive\"");
+    if (!result ||
+        (strcmp(result, "pass") != 0 && strcmp(result, "fail") != 0 && strcmp(result, "inconclusive") != 0))
+        return luaL_error(
+            L, "check{...} needs pass = true or false, or result = \"pass\", \"fail\" or \"inconclusive\"");
     json_t *event = event_new("check", -1);
     event_set_text(event, "result", result);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -213,6 +217,7 @@ static int api_check(lua_State *L)
 }
 
 const luaL_Reg lua_api_check_functions[] = {
-    {"learner", api_learner},         {"rank_script", api_rank_script}, {"run_info", api_run_info},
-    {"attachments", api_attachments}, {"check", api_check},             {NULL, NULL},
+    {"learner", api_learner},   {"rank_script", api_rank_script},
+    {"run_info", api_run_info}, {"attachments", api_attachments},
+    {"check", api_check},       {NULL, NULL},
 };

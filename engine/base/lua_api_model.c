@@ -38,9 +38,12 @@ static int need(lua_State *L, const char *function, const char *key, const char 
 
 static int api_conv2d(lua_State *L)
 {
-    static const struct lua_arg known[] = {{"1", LUA_ARG_WHOLE},       {"2", LUA_ARG_WHOLE},
-                                           {"channels", LUA_ARG_WHOLE}, {"kernel", LUA_ARG_WHOLE},
-                                           {"stride", LUA_ARG_WHOLE},   {"padding", LUA_ARG_WHOLE},
+    static const struct lua_arg known[] = {{"1", LUA_ARG_WHOLE},
+                                           {"2", LUA_ARG_WHOLE},
+                                           {"channels", LUA_ARG_WHOLE},
+                                           {"kernel", LUA_ARG_WHOLE},
+                                           {"stride", LUA_ARG_WHOLE},
+                                           {"padding", LUA_ARG_WHOLE},
                                            {NULL, 0}};
     lua_args_check(L, "conv2d", known);
     rename_position(L, 1, "channels");
@@ -99,7 +102,8 @@ static int api_sgd(lua_State *L)
 static int api_model(lua_State *L)
 {
     if (!lua_istable(L, 1))
-        return luaL_error(L, "model takes its layers in braces; write model{ conv2d{32, 3}, relu{}, ..., dense{10} }");
+        return luaL_error(
+            L, "model takes its layers in braces; write model{ conv2d{32, 3}, relu{}, ..., dense{10} }");
     lua_settop(L, 1);
     lua_newtable(L);
     lua_newtable(L); /* 3: the layers */
@@ -110,27 +114,33 @@ static int api_model(lua_State *L)
             continue;
         }
         const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-        if ((strcmp(key, "input") != 0 || !lua_istable(L, -1)) && (strcmp(key, "name") != 0 || !lua_isstring(L, -1)))
-            return luaL_error(L, "model{...} does not know '%s'; beside the layers it takes input = {1, 28, 28} and name = \"...\"",
+        if ((strcmp(key, "input") != 0 || !lua_istable(L, -1)) &&
+            (strcmp(key, "name") != 0 || !lua_isstring(L, -1)))
+            return luaL_error(L,
+                              "model{...} does not know '%s'; beside the layers it takes input = {1, 28, 28} "
+                              "and name = \"...\"",
                               key);
         lua_pushvalue(L, -1);
         lua_setfield(L, 2, key);
     }
     for (lua_Integer i = 1; i <= layers; i++) {
         if (lua_rawgeti(L, 1, i) != LUA_TTABLE || lua_getfield(L, -1, "kind") != LUA_TSTRING)
-            return luaL_error(L, "layer %I of model{...} is no layer; there are conv2d{}, relu{}, maxpool{}, flatten{} and dense{}",
+            return luaL_error(L,
+                              "layer %I of model{...} is no layer; there are conv2d{}, relu{}, maxpool{}, "
+                              "flatten{} and dense{}",
                               i);
         lua_pop(L, 1);
         lua_rawseti(L, 3, i);
     }
     if (layers == 0)
-        return luaL_error(L, "model{...} has no layers; write model{ flatten{}, dense{10} } for the smallest");
+        return luaL_error(L,
+                          "model{...} has no layers; write model{ flatten{}, dense{10} } for the smallest");
     lua_setfield(L, 2, "layers");
     return 1;
 }
 
 const luaL_Reg lua_api_model_functions[] = {
-    {"model", api_model},     {"conv2d", api_conv2d}, {"relu", api_relu}, {"maxpool", api_maxpool},
-    {"flatten", api_flatten}, {"dense", api_dense},   {"adam", api_adam}, {"sgd", api_sgd},
-    {NULL, NULL},
+    {"model", api_model},     {"conv2d", api_conv2d},   {"relu", api_relu},
+    {"maxpool", api_maxpool}, {"flatten", api_flatten}, {"dense", api_dense},
+    {"adam", api_adam},       {"sgd", api_sgd},         {NULL, NULL},
 };

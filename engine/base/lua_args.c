@@ -117,7 +117,8 @@ void lua_args_check(lua_State *L, const char *function, const struct lua_arg *kn
         while (k->key && strcmp(k->key, key) != 0)
             k++;
         if (!k->key && lua_isinteger(L, -2))
-            luaL_error(L, "%s{...} has a value without a name (number %s); write name = value", function, key);
+            luaL_error(L, "%s{...} has a value without a name (number %s); write name = value", function,
+                       key);
         if (!k->key)
             unknown_key(L, function, key, known);
         if (!fits(L, k->types)) {
@@ -132,7 +133,8 @@ void lua_args_check(lua_State *L, const char *function, const struct lua_arg *kn
         if (!(k->types & LUA_ARG_NEEDED))
             continue;
         bool positional = k->key[0] >= '1' && k->key[0] <= '9';
-        bool there = positional ? lua_rawgeti(L, 1, atoi(k->key)) != LUA_TNIL : lua_getfield(L, 1, k->key) != LUA_TNIL;
+        bool there =
+            positional ? lua_rawgeti(L, 1, atoi(k->key)) != LUA_TNIL : lua_getfield(L, 1, k->key) != LUA_TNIL;
         lua_pop(L, 1);
         if (!there)
             luaL_error(L, "%s{...} lacks %s%s", function, positional ? "value number " : "", k->key);

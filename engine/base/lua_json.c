@@ -67,8 +67,9 @@ static json_t *convert_object(lua_State *L, int index, struct walk *w)
     json_t *object = json_object();
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         char key[128];
-        json_t *item = key_text(L, key, sizeof key) ? convert(L, lua_gettop(L), w)
-                                                    : fail(w, "a key of a table is neither a short text nor a number");
+        json_t *item = key_text(L, key, sizeof key)
+                           ? convert(L, lua_gettop(L), w)
+                           : fail(w, "a key of a table is neither a short text nor a number");
         if (!item || json_object_set_new(object, key, item) != 0) {
             lua_pop(L, 2);
             json_decref(object);
@@ -131,7 +132,8 @@ void lua_push_json(lua_State *L, const json_t *value)
         const char *key;
         json_t *item;
         lua_newtable(L);
-        json_object_foreach((json_t *)value, key, item) {
+        json_object_foreach((json_t *)value, key, item)
+        {
             lua_push_json(L, item);
             lua_setfield(L, -2, key);
         }
@@ -153,7 +155,8 @@ void lua_push_json(lua_State *L, const json_t *value)
     }
 }
 
-static void copy(lua_State *from, int index, lua_State *to, lua_copy_function *function, void *self, int depth)
+static void copy(lua_State *from, int index, lua_State *to, lua_copy_function *function, void *self,
+                 int depth)
 {
     size_t length;
     const char *text;

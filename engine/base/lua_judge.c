@@ -65,14 +65,6 @@ void lua_judge_rank(struct lua_rank *r, const struct lua_case *c, int rank, stru
     report->right = report->finished && report->max_error == 0;
 }
 
-bool lua_judge_ok(const struct lua_case *c, const struct lua_report *reports)
-{
-    for (int r = 0; r < c->ranks; r++)
-        if (!reports[r].right || !reports[r].finished)
-            return false;
-    return true;
-}
-
 json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c,
                         const struct lua_report *reports, const struct lua_deadlock *deadlock)
 {
@@ -109,6 +101,45 @@ json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c,
     if (deadlock)
         event_set_text(event, "deadlock", deadlock->sentence);
     return event;
+}
+
+void lua_verdict_add(struct lua_verdict *v, const struct lua_case *c, const struct lua_report *reports,
+                     const struct lua_deadlock *deadlock)
+{
+    int right = 0, wrong = -1;
+    const char *failure = NULL;
+    for (int r = 0; r < c->ranks; r++) {
+        right += reports[r].right;
+        if (!reports[r].right && wrong < 0)
+            wrong = r;
+        if (!failure && *reports[r].failure)
+            failure = reports[r].failure;
+    }
+    if (deadlock || failure)
+        v->stop = true;
+    if (!v->ok || (right == c->ranks && !deadlock && !failure))
+        return;
+    v->ok = false;
+    v->exit_code = failure ? ERROR_INPUT : ERROR_FAILED;
+    int used = snprintf(v->sentence, sizeof v->sentence, "%d rank%s, %ld element%s: ", c->ranks,
+                        c->ranks == 1 ? "" : "s", c->length, c->length == 1 ? "" : "s");
+    if (deadlock || failure)
+        snprintf(v->sentence + used, sizeof v->sentence - (size_t)used, "%s",
+                 deadlock ? deadlock->sentence : failure);
+    else
+        snprintf(v->sentence + used, sizeof v->sentence - (size_t)used,
+                 "the sum is right on %d of %d ranks; the first that is wrong is rank %d", right, c->ranks,
+                 wrong);
+}
+
+bool lua_verdict_emit(const struct lua_verdict *v, struct event_sink *sink, struct error *e)
+{
+    if (!v->ok && *v->sentence && !sink_note(sink, "error", v->sentence, e))
+        return false;
+    json_t *done = sink_event(sink, "done");
+    json_object_set_new(done, "ok", json_boolean(v->ok));
+    event_set_integer(done, "exit_code", v->exit_code);
+    return sink_emit(sink, done, e);
 }
 
 bool lua_judge_hops(struct event_sink *sink, const struct lua_case *c, const struct lua_hop *hops, int count,

@@ -44,8 +44,17 @@ void lua_judge_rank(struct lua_rank *r, const struct lua_case *c, int rank, stru
 /* {"ev":"case", ...}: reports of the case's ranks in rank order; deadlock NULL: there was none. */
 json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c,
                         const struct lua_report *reports, const struct lua_deadlock *deadlock);
-/* Whether everything in the case was right. */
-bool lua_judge_ok(const struct lua_case *c, const struct lua_report *reports);
+/* The whole job's answer: the first case that is not right decides, and its sentence says why. */
+struct lua_verdict {
+    bool ok, stop; /* stop: a deadlock or an error, which would come again in every case that follows */
+    int exit_code; /* 0, 1, or 2 where the script has a mistake */
+    char sentence[1000];
+};
+void lua_verdict_add(struct lua_verdict *v, const struct lua_case *c, const struct lua_report *reports,
+                     const struct lua_deadlock *deadlock);
+/* Emits what is to be said at the end: a note where it is not ok, and `done`. */
+bool lua_verdict_emit(const struct lua_verdict *v, struct event_sink *sink, struct error *e);
+
 /* Emits hop events of one rank. */
 bool lua_judge_hops(struct event_sink *sink, const struct lua_case *c, const struct lua_hop *hops, int count,
                     struct error *e);

@@ -11,7 +11,8 @@
 
 struct lua_rank {
     struct lua_sandbox *sandbox;
-    struct lua_api api; /* without a channel: a train{} at the file's top level is not carried out by every rank */
+    struct lua_api
+        api; /* without a channel: a train{} at the file's top level is not carried out by every rank */
     const struct lua_rank_script *script;
     lua_State *thread; /* the coroutine; kept alive by the registry */
     struct lua_vector *x;

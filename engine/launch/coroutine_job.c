@@ -77,26 +77,23 @@ static bool take_turns(struct stage *s, struct lua_deadlock *deadlock)
 }
 
 bool coroutine_case(const struct lua_rank_script *script, const struct lua_case *c, struct event_sink *sink,
-                    enum coroutine_outcome *outcome, struct error *e)
+                    struct lua_verdict *verdict, struct error *e)
 {
     struct stage stage;
     struct lua_deadlock deadlock;
     bool done = stage_open(&stage, script, c, e);
     if (done) {
-        bool stuck = take_turns(&stage, &deadlock);
+        const struct lua_deadlock *stuck = take_turns(&stage, &deadlock) ? &deadlock : NULL;
         for (int r = 0; r < c->ranks; r++)
             lua_judge_rank(stage.ranks[r], c, r, &stage.reports[r]);
-        *outcome = lua_judge_ok(c, stage.reports) ? COROUTINE_RIGHT : COROUTINE_WRONG;
+        lua_verdict_add(verdict, c, stage.reports, stuck);
         for (int r = 0; r < c->ranks && c->draw_hops && done; r++) {
             const struct lua_tally *tally = lua_rank_tally(stage.ranks[r]);
             done = lua_judge_hops(sink, c, tally->hops, tally->hop_count, e);
         }
         if (stuck)
-            done = done && sink_emit(sink, lua_judge_fault(sink, c, &deadlock), e);
-        done = done && sink_emit(sink, lua_judge_event(sink, c, stage.reports, stuck ? &deadlock : NULL), e);
-        for (int r = 0; r < c->ranks; r++)
-            if (stuck || *stage.reports[r].failure)
-                *outcome = COROUTINE_STOP;
+            done = done && sink_emit(sink, lua_judge_fault(sink, c, stuck), e);
+        done = done && sink_emit(sink, lua_judge_event(sink, c, stage.reports, stuck), e);
     }
     stage_clear(&stage);
     return done;
@@ -126,7 +123,8 @@ static bool announce(const struct job *job, struct event_sink *sink, int ranks, 
                      "the ranks are coroutines in one process, without MPI; the checks are the same", e);
 }
 
-bool coroutine_job(const struct job *job, struct event_sink *sink, bool *ok, struct error *e)
+bool coroutine_job(const struct job *job, struct event_sink *sink, struct lua_verdict *verdict,
+                   struct error *e)
 {
     const struct job_ranks *j = &job->rank_script;
     struct lua_case cases[JOB_MAX_COUNTS * JOB_MAX_SIZES];
@@ -148,12 +146,8 @@ bool coroutine_job(const struct job *job, struct event_sink *sink, bool *ok, str
                                      .started = sink->started,
                                      .print = print_line};
     bool done = announce(job, sink, j->counts[j->count_total - 1], e);
-    enum coroutine_outcome outcome = COROUTINE_RIGHT;
-    *ok = true;
-    for (int i = 0; i < n && done && outcome != COROUTINE_STOP; i++) {
-        done = coroutine_case(&script, &cases[i], sink, &outcome, e);
-        *ok = *ok && outcome == COROUTINE_RIGHT;
-    }
+    for (int i = 0; i < n && done && !verdict->stop; i++)
+        done = coroutine_case(&script, &cases[i], sink, verdict, e);
     free(text);
     return done;
 }
@@ -164,18 +158,18 @@ int coroutine_main(int argc, char **argv)
     struct error e = {0};
     struct job job;
     struct fd_sink out;
-    bool ok = false;
+    struct lua_verdict verdict = {.ok = true};
     sink_fd_init(&out, STDOUT_FILENO);
     job_defaults(&job, JOB_RANKS);
-    bool done = job_load(&job, argv[0], &e) && coroutine_job(&job, &out.sink, &ok, &e);
-    job_clear(&job);
-    if (!done) {
-        fprintf(stderr, "%s\n", e.text);
-        sink_note(&out.sink, "error", e.text, NULL);
+    if (!job_load(&job, argv[0], &e) || !coroutine_job(&job, &out.sink, &verdict, &e)) {
+        verdict.ok = false;
+        verdict.exit_code = (int)e.kind;
+        snprintf(verdict.sentence, sizeof verdict.sentence, "%.990s", e.text);
     }
-    json_t *event = sink_event(&out.sink, "done");
-    json_object_set_new(event, "ok", json_boolean(done && ok));
-    sink_emit(&out.sink, event, NULL);
+    job_clear(&job);
+    if (!verdict.ok)
+        fprintf(stderr, "%s\n", verdict.sentence);
+    lua_verdict_emit(&verdict, &out.sink, NULL);
     sink_fd_clear(&out);
-    return done && ok ? 0 : 1;
+    return verdict.ok ? 0 : 1;
 }

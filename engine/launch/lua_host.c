@@ -32,8 +32,8 @@ struct supervision {
     struct fd_sink out;
     pid_t pid;
     int fd;
-    double deadline; /* monotonic */
-    json_t *end;     /* the child's last line */
+    double deadline;    /* monotonic */
+    json_t *end;        /* the child's last line */
     int passed, failed; /* check events */
     bool stopped, deaf; /* deaf: events cannot be delivered */
 };
@@ -172,9 +172,10 @@ static void say_why(struct supervision *s, int status, bool late)
         return;
     }
     if (late)
-        snprintf(text, sizeof text,
-                 "%s ran for more than %g s of its own time (waiting for its runs is not counted) and was stopped", shown,
-                 lua_host_seconds(s->script));
+        snprintf(
+            text, sizeof text,
+            "%s ran for more than %g s of its own time (waiting for its runs is not counted) and was stopped",
+            shown, lua_host_seconds(s->script));
     else
         snprintf(text, sizeof text, "%s: its process was ended by signal %d (%s)", shown, WTERMSIG(status),
                  strsignal(WTERMSIG(status)));
@@ -189,8 +190,8 @@ static void say_why(struct supervision *s, int status, bool late)
 static bool run_as_ranks(struct supervision *s)
 {
     struct error e = {0};
-    json_t *request = json_pack("{s:s, s:{s:s, s:[i], s:[i]}}", "call", "rank_script", "args", "entry", "allreduce",
-                                "counts", 4, "lengths", 16);
+    json_t *request = json_pack("{s:s, s:{s:s, s:[i], s:[i]}}", "call", "rank_script", "args", "entry",
+                                "allreduce", "counts", 4, "lengths", 16);
     json_t *answer = lua_host_serve(&s->host, request, &e);
     json_decref(request);
     if (!answer) {
@@ -260,8 +261,8 @@ const char *lua_host_shown(const char *path)
 }
 
 /* Reads what is to be run; the caller frees both texts. */
-static bool read_scripts(const struct job *job, struct lua_host_script *script, char path[PATH_MAX], char **main_text,
-                         char **learner_text, struct error *e)
+static bool read_scripts(const struct job *job, struct lua_host_script *script, char path[PATH_MAX],
+                         char **main_text, char **learner_text, struct error *e)
 {
     if (job->kind == JOB_SCRIPT) {
         snprintf(path, PATH_MAX, "%s", job->script.file);

@@ -107,7 +107,8 @@ bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e
         for (size_t i = 0; i < n; i++) {
             json_t *size = json_is_array(bytes) ? json_array_get(bytes, i) : bytes;
             if (!json_is_number(size) || json_number_value(size) < 4)
-                return error_set(e, ERROR_INPUT, "allreduce{ bytes = ... }: size %zu is no number of at least 4 bytes",
+                return error_set(e, ERROR_INPUT,
+                                 "allreduce{ bytes = ... }: size %zu is no number of at least 4 bytes",
                                  i + 1);
             a->bytes[i] = (size_t)whole(size);
         }
@@ -130,12 +131,13 @@ bool lua_host_ranks_job(const json_t *args, struct job *job, struct error *e)
     size_t n = json_array_size(counts), m = json_array_size(lengths);
     job_defaults(job, JOB_RANKS);
     if (n < 1 || n > JOB_MAX_COUNTS || m < 1 || m > JOB_MAX_SIZES)
-        return error_set(e, ERROR_INPUT, "rank_script{...} needs 1 to %d counts and 1 to %d lengths", JOB_MAX_COUNTS,
-                         JOB_MAX_SIZES);
+        return error_set(e, ERROR_INPUT, "rank_script{...} needs 1 to %d counts and 1 to %d lengths",
+                         JOB_MAX_COUNTS, JOB_MAX_SIZES);
     for (size_t i = 0; i < n; i++) {
         long long value = whole(json_array_get(counts, i));
         if (value < 1 || value > JOB_MAX_RANKS)
-            return error_set(e, ERROR_INPUT, "rank_script{ counts = ... }: %lld is no number of ranks", value);
+            return error_set(e, ERROR_INPUT, "rank_script{ counts = ... }: %lld is no number of ranks",
+                             value);
         r->counts[i] = (int)value;
     }
     for (size_t i = 0; i < m; i++)

@@ -34,7 +34,10 @@ static void take_event(struct nested *n, json_t *event)
     const struct {
         const char *name;
         json_t *list;
-    } lists[] = {{"step", n->steps}, {"eval", n->evals}, {"rank", n->ranks}, {"collective", n->collectives},
+    } lists[] = {{"step", n->steps},
+                 {"eval", n->evals},
+                 {"rank", n->ranks},
+                 {"collective", n->collectives},
                  {"case", n->cases}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (event_is(event, lists[i].name) && json_array_size(lists[i].list) < STEPS_KEPT)
@@ -133,8 +136,7 @@ static json_t *plain(json_t *list)
 {
     size_t i;
     json_t *event;
-    json_array_foreach(list, i, event)
-        json_object_del(event, "ev");
+    json_array_foreach(list, i, event) json_object_del(event, "ev");
     return json_incref(list);
 }
 
@@ -234,7 +236,8 @@ static json_t *rank_script(struct lua_host *h, const json_t *args, struct error 
         /* No MPI here, or one that cannot start ranks: the same checks run without it. */
         if (!judged && !job.rank_script.coroutines && (followed || e->kind == ERROR_MISSING)) {
             char text[1200];
-            snprintf(text, sizeof text, "real ranks could not be used (%s); the ranks are coroutines in one process",
+            snprintf(text, sizeof text,
+                     "real ranks could not be used (%s); the ranks are coroutines in one process",
                      followed ? explain(&n) : e->text);
             sink_note(h->sink, "warning", text, NULL);
             job.rank_script.coroutines = true;

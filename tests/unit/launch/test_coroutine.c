@@ -57,12 +57,12 @@ static void run(struct result *result, const char *text, int ranks, long length)
                                      .entry = "allreduce",
                                      .limits = {LUA_RANK_MEMORY, 0.5}};
     struct lua_case c = {0, ranks, length, true};
-    enum coroutine_outcome outcome = COROUTINE_WRONG;
+    struct lua_verdict verdict = {.ok = true};
     memset(result, 0, sizeof *result);
     list.sink.started = sink_clock();
     result->events = list.events;
-    result->started = coroutine_case(&script, &c, &list.sink, &outcome, &result->e);
-    result->ok = outcome == COROUTINE_RIGHT;
+    result->started = coroutine_case(&script, &c, &list.sink, &verdict, &result->e);
+    result->ok = result->started && verdict.ok;
     for (size_t i = 0; i < json_array_size(list.events); i++)
         if (event_is(json_array_get(list.events, i), "case"))
             result->last = json_array_get(list.events, i);
