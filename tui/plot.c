@@ -105,6 +105,19 @@ static int dot_row(const struct dots *d, double place)
     return (int)lround((1 - clipped) * (d->high - 1));
 }
 
+/* Every other dot from the line (from y0 at the left to y1 at the right) to the bottom. */
+static void fill_below(struct dots *d, int from, int to, int y0, int y1, int index)
+{
+    if (!d->braille)
+        return;
+    for (int x = from; x <= to; x++) {
+        int top = to > from ? y0 + (y1 - y0) * (x - from) / (to - from) : y1;
+        for (int y = top + 2; y < d->high; y++)
+            if ((x + y) % 2 == 0)
+                dots_set(d, x, y, index);
+    }
+}
+
 /* Many samples: means by column of dots, joined. */
 static void draw_line(struct dots *d, const struct plot *p, int index)
 {
@@ -126,6 +139,8 @@ static void draw_line(struct dots *d, const struct plot *p, int index)
         if (!bins[x].count)
             continue;
         int y = dot_row(d, axis_place(p->y, bins[x].sum / bins[x].count));
+        if (s->fill)
+            fill_below(d, px < 0 ? x : px + 1, x, px < 0 ? y : py, y, index);
         dots_line(d, px < 0 ? x : px, px < 0 ? y : py, x, y, index, dash, &phase);
         px = x;
         py = y;

@@ -20,6 +20,7 @@ struct plot_series {
     int count;
     bool points; /* few samples that matter one by one: a marker at each, and lines between */
     bool last;   /* the last value is written at the line's end */
+    bool fill;   /* the area below the line is filled with every other dot: one series only */
 };
 
 struct plot {

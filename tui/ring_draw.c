@@ -216,7 +216,7 @@ static void draw_track(struct canvas *c, const struct geometry *g)
         struct ring_message along = {.from = r, .to = (r + 1) % g->ranks};
         int count = g->ranks > 1 ? path_of(g, &along, cells) : 0;
         for (int i = 0; i < count; i++)
-            canvas_put(c, cells[i].row, cells[i].col, c->utf8 ? 0x00B7 : '.', ROLE_BORDER, 0);
+            canvas_put(c, cells[i].row, cells[i].col, c->utf8 ? 0x00B7 : '.', ROLE_MUTED, 0);
     }
 }
 

@@ -53,7 +53,8 @@ static void draw_bandwidth(struct run_view *v, struct canvas *c, struct rect are
     double lo = NAN, hi = NAN, top = NAN;
     for (int i = 0; i < b.count; i++) {
         double a, z;
-        s[i] = (struct plot_series){b.names[i], b.xy[i].x, b.xy[i].y, b.xy[i].count, true, false};
+        s[i] = (struct plot_series){
+            .name = b.names[i], .x = b.xy[i].x, .y = b.xy[i].y, .count = b.xy[i].count, .points = true};
         for (int k = 0; k < b.xy[i].count; k++) {
             lo = fmin(lo, b.xy[i].x[k]);
             hi = fmax(hi, b.xy[i].x[k]);
@@ -159,7 +160,8 @@ static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
         const struct run_points *p = &m->points[i];
         if (!strcmp(p->name, "predicted") && !p->x_label[0])
             continue; /* answers given before measuring: listed among the notes */
-        s[count++] = (struct plot_series){p->name, p->xy.x, p->xy.y, p->xy.count, true, false};
+        s[count++] = (struct plot_series){
+            .name = p->name, .x = p->xy.x, .y = p->xy.y, .count = p->xy.count, .points = true};
         named = named && named->title[0] ? named : p;
         for (int k = 0; k < p->xy.count; k++) {
             x0 = fmin(x0, p->xy.x[k]);

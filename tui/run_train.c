@@ -53,7 +53,8 @@ static void corner(struct canvas *c, struct rect box, enum role role, const char
 static void draw_loss(struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
-    struct plot_series s = {.name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count};
+    struct plot_series s = {
+        .name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count, .fill = true};
     struct plot p = {
         .series = &s, .count = 1, .x = &v->steps, .y = &v->loss, .x_label = "step", .empty = "no step yet"};
     struct rect in = canvas_box(c, area, v->log_scale ? "Training loss (log)" : "Training loss", ROLE_BORDER);
@@ -87,7 +88,8 @@ static void draw_accuracy(struct run_view *v, struct canvas *c, struct rect area
 static void draw_speed(struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
-    struct plot_series s = {.name = "samples/s", .x = m->speed.x, .y = m->speed.y, .count = m->speed.count};
+    struct plot_series s = {
+        .name = "samples/s", .x = m->speed.x, .y = m->speed.y, .count = m->speed.count, .fill = true};
     struct plot p = {
         .series = &s, .count = 1, .x = &v->steps, .y = &v->speed, .x_label = "step", .empty = "no step yet"};
     struct rect in = canvas_box(c, area, "Samples/s, all ranks", ROLE_BORDER);
@@ -307,7 +309,8 @@ static void draw_small(struct run_view *v, struct canvas *c, struct rect area)
         struct rect shares = rect_cut_rows(&rest, -2);
         draw_shares(v, c, rect_inset(shares, 0, 1));
     }
-    struct plot_series s = {.name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count};
+    struct plot_series s = {
+        .name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count, .fill = true};
     struct plot p = {
         .series = &s, .count = 1, .x = &v->steps, .y = &v->loss, .x_label = "step", .empty = "no step yet"};
     plot_draw(c, rest, &p);

@@ -201,7 +201,7 @@ static void series_differ_without_colour(void **state)
     struct canvas c;
     assert_true(canvas_init(&c, 12, 60, true));
     struct axis x = {.lo = 0, .hi = 4}, y = {.lo = 0, .hi = 4};
-    struct plot_series s[2] = {{"up", XS, UP, 5, true, false}, {"down", XS, DOWN, 5, true, false}};
+    struct plot_series s[2] = {{"up", XS, UP, 5, .points = true}, {"down", XS, DOWN, 5, .points = true}};
     struct plot p = {.series = s, .count = 2, .x = &x, .y = &y};
     plot_draw(&c, canvas_whole(&c), &p);
     int markers[2] = {0};
