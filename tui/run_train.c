@@ -42,12 +42,12 @@ static void fit_axes(struct run_view *v)
         axis_fit(&v->speed, 0, 1000);
 }
 
-/* A figure in a box's top line, at its right end. */
+/* A figure in a box's top line, at its right end. Not bold: it changes often, and a change of weight costs bytes. */
 static void corner(struct canvas *c, struct rect box, enum role role, const char *text)
 {
     int columns = text_columns(text);
     if (box.cols > columns + 14)
-        canvas_text(c, box.row, box.col + box.cols - columns - 3, columns, role, ATTR_BOLD, text);
+        canvas_text(c, box.row, box.col + box.cols - columns - 3, columns, role, 0, text);
 }
 
 static void draw_loss(struct run_view *v, struct canvas *c, struct rect area)
@@ -210,7 +210,7 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
     else
         snprintf(lines[count++], 96, "batch %d, 1 rank", t->batch);
     double lr = isfinite(m->last_lr) ? m->last_lr : t->lr;
-    snprintf(lines[count++], 96, "%s, lr %.2e, %s", t->optimizer, lr, t->schedule);
+    snprintf(lines[count++], 96, "%s, lr %.1e, %s", t->optimizer, lr, t->schedule);
     snprintf(lines[count++], 96, "%s allreduce, %.16s", t->algo, m->device[0] ? m->device : t->device);
     if (m->origin[0] && strcmp(m->origin, "real"))
         snprintf(lines[count++], 96, "origin: %s", m->origin);
