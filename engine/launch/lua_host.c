@@ -273,7 +273,9 @@ static bool read_scripts(const struct job *job, struct lua_host_script *script, 
         if (!*learner_text)
             return false;
         script->learner_text = *learner_text;
-        script->learner_shown = lua_host_shown(job->script.file);
+        const char *slash = strrchr(job->script.file, '/');
+        script->learner_shown =
+            slash ? slash + 1 : job->script.file; /* there is one: its name alone will do */
     }
     *main_text = lua_script_read(path, &script->length, e);
     script->text = *main_text;
@@ -326,6 +328,8 @@ int lua_host_main(int argc, char **argv)
     if (job_load(&job, argv[0], &e) && read_scripts(&job, &script, path, &main_text, &learner_text, &e)) {
         s.host.instant = job.script.instant;
         snprintf(s.host.learner, sizeof s.host.learner, "%s", job.script.file);
+        snprintf(s.host.shown, sizeof s.host.shown, "%s",
+                 script.learner_text ? script.learner_shown : script.shown);
         announce_run(&s);
         code = supervise_child(&s, &e);
     } else if (e.kind == ERROR_INPUT) {

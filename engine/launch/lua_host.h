@@ -49,6 +49,7 @@ struct lua_host {
     char dir[PATH_MAX], id[256]; /* of the script's own run */
     struct event_sink *sink;
     char learner[PATH_MAX]; /* the learner's file: what rank_script{} runs */
+    char shown[PATH_MAX];   /* its name in messages */
     bool instant;
     bool nested_failed; /* a run that the script asked for did not end well */
     struct {            /* asked while a request is served */

@@ -222,7 +222,7 @@ static json_t *rank_script(struct lua_host *h, const json_t *args, struct error 
     if (!lua_host_ranks_job(args, &job, e))
         return NULL;
     snprintf(job.rank_script.script, sizeof job.rank_script.script, "%s", h->learner);
-    snprintf(job.rank_script.shown, sizeof job.rank_script.shown, "%s", lua_host_shown(h->learner));
+    snprintf(job.rank_script.shown, sizeof job.rank_script.shown, "%s", h->shown);
     snprintf(job.label, sizeof job.label, "ranks-%.50s", job.rank_script.entry);
     job.rank_script.coroutines = h->instant;
     for (int attempt = 0; attempt < 2; attempt++) {
