@@ -27,7 +27,9 @@ struct terminal {
     bool utf8, paste_mode, pasting, redraw;
     int rows, cols;
     struct cell *shown; /* what the screen shows; glyph UINT32_MAX: unknown */
+    struct cell *line;  /* one row being prepared */
     attr_t attributes[ROLE_COUNT];
+    bool flat[ROLE_COUNT]; /* a blank of this role looks like any other blank */
     short pairs[ROLE_COUNT];
 };
 
@@ -114,10 +116,15 @@ static void colours(struct terminal *t)
 {
     enum depth depth = colour_depth();
     bool light = theme_light();
+    /*
+     * Text has a pair too, of the default colours: leaving a colour for it takes "\\033[39m", while leaving it for
+     * pair 0 makes curses reset everything, in twice the bytes.
+     */
     for (int role = 0; role < ROLE_COUNT; role++) {
         struct style style = theme_style((enum role)role, depth, light);
         t->attributes[role] = curses_attributes(style.attributes);
-        if (depth == DEPTH_NONE || (style.fg < 0 && style.bg < 0))
+        t->flat[role] = style.bg < 0 && !(style.attributes & (ATTR_REVERSE | ATTR_UNDERLINE));
+        if (depth == DEPTH_NONE)
             continue;
         /* Roles that look alike share a pair: going from one to the other then costs nothing. */
         for (int other = 0; other < role && !t->pairs[role]; other++) {
@@ -156,9 +163,11 @@ static bool shown_resize(struct terminal *t)
 {
     getmaxyx(stdscr, t->rows, t->cols);
     free(t->shown);
+    free(t->line);
     t->shown = malloc((size_t)t->rows * (size_t)t->cols * sizeof *t->shown);
+    t->line = malloc((size_t)t->cols * sizeof *t->line);
     term_redraw(t);
-    return t->shown != NULL;
+    return t->shown && t->line;
 }
 
 struct terminal *term_open(bool utf8, struct error *e)
@@ -192,6 +201,8 @@ struct terminal *term_open(bool utf8, struct error *e)
     define_key("\033[200~", PASTE_BEGIN);
     define_key("\033[201~", PASTE_END);
     colours(t);
+    if (t->pairs[ROLE_TEXT])
+        bkgd((chtype)COLOR_PAIR(t->pairs[ROLE_TEXT]) | ' ');
     paste_mode(t, true);
     if (!t->input || !shown_resize(t)) {
         term_close(t);
@@ -213,6 +224,7 @@ void term_close(struct terminal *t)
     restore.active = false;
     delscreen(t->screen);
     free(t->shown);
+    free(t->line);
     free(t);
 }
 
@@ -277,6 +289,31 @@ static void put_cell(const struct terminal *t, int row, int col, const struct ce
     mvadd_wch(row, col, &c);
 }
 
+/*
+ * A short gap between two cells of one colour takes that colour: it looks the same, and saves going to the text's
+ * colour and back. Long gaps stay as they are, since terminals can clear those at once.
+ */
+static void bridge_gaps(const struct terminal *t, struct cell *line, int cols)
+{
+    enum { GAP_MAX = 6 };
+    for (int col = 1, gap = 0; col < cols; col++) {
+        bool blank = line[col].glyph == ' ' && line[col].role == ROLE_TEXT && !line[col].attributes;
+        if (blank) {
+            gap++;
+            continue;
+        }
+        const struct cell *before = &line[col - gap - 1];
+        if (gap && gap <= GAP_MAX && col > gap && before->role == line[col].role && t->flat[before->role] &&
+            before->attributes == line[col].attributes &&
+            !(before->attributes & (ATTR_REVERSE | ATTR_UNDERLINE)))
+            for (int i = col - gap; i < col; i++) {
+                line[i].role = before->role;
+                line[i].attributes = before->attributes;
+            }
+        gap = 0;
+    }
+}
+
 void term_show(struct terminal *t, const struct canvas *c)
 {
     int rows = c->rows < t->rows ? c->rows : t->rows, cols = c->cols < t->cols ? c->cols : t->cols;
@@ -287,7 +324,9 @@ void term_show(struct terminal *t, const struct canvas *c)
         t->redraw = false;
     }
     for (int row = 0; row < rows; row++) {
-        const struct cell *line = c->cells + (size_t)row * (size_t)c->cols;
+        struct cell *line = t->line;
+        memcpy(line, c->cells + (size_t)row * (size_t)c->cols, (size_t)cols * sizeof *line);
+        bridge_gaps(t, line, cols);
         struct cell *shown = t->shown + (size_t)row * (size_t)t->cols;
         for (int col = 0; col < cols; col++) {
             if (!memcmp(&line[col], &shown[col], sizeof *shown))
