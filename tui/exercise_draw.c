@@ -245,7 +245,7 @@ void exercise_draw(struct exercise_view *v, struct canvas *c, struct rect area)
     }
     /* The results take what they need, up to a share that grows while they have the keys. */
     int rows = results_rows(v, area.cols - 4) + 2;
-    int most = v->pane == PANE_CHECKS ? area.rows * 60 / 100 : area.rows * 45 / 100;
+    int most = v->pane == PANE_CHECKS ? area.rows * 60 / 100 : area.rows / 2;
     struct rect below = rect_cut_rows(&area, -(rows < most ? rows : most));
     if (v->top == PANE_CODE)
         draw_code(v, c, area);

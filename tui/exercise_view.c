@@ -8,6 +8,7 @@
 #include "tui/exercise_view.h"
 
 #include "engine/launch/launch.h"
+#include "engine/launch/lua_host.h"
 #include "tui/app.h"
 #include "tui/progress.h"
 
@@ -195,12 +196,20 @@ static void hint(struct exercise_view *v, struct app *app)
     v->scroll[PANE_TASK] = 0;
 }
 
-/* A file that defines allreduce(comm, x) runs in every rank; any other one is a script. */
+/*
+ * Whether a line of the file begins to define allreduce(comm, x). `ringside run` runs the file to find out
+ * (lua_host_probe), which may take a second of the learner's endless loop: too long for a screen.
+ */
 static bool is_rank_script(const char *code)
 {
-    return code && (strstr(code, "function allreduce(") || strstr(code, "function allreduce ("));
+    static const char definition[] = "function allreduce";
+    for (const char *at = code; at && *at; at = strchr(at, '\n'), at += at ? 1 : 0)
+        if (!strncmp(at, definition, sizeof definition - 1))
+            return true;
+    return false;
 }
 
+/* As `ringside run FILE` does: a file that defines allreduce(comm, x) runs in every one of four ranks. */
 static void run_file(struct exercise_view *v, struct app *app)
 {
     struct job job;
@@ -210,18 +219,21 @@ static void run_file(struct exercise_view *v, struct app *app)
     job_defaults(&job, ranks ? JOB_RANKS : JOB_SCRIPT);
     snprintf(job.label, sizeof job.label, "%s", v->files.name);
     if (ranks) {
-        job.ranks = 4;
-        memcpy(job.rank_script.script, v->files.file, sizeof job.rank_script.script);
-        memcpy(job.rank_script.shown, v->files.file, sizeof job.rank_script.shown);
-        snprintf(job.rank_script.entry, sizeof job.rank_script.entry, "allreduce");
-        job.rank_script.counts[0] = 4;
-        job.rank_script.count_total = 1;
-        job.rank_script.lengths[0] = 16;
-        job.rank_script.length_total = 1;
+        struct job_ranks *r = &job.rank_script;
+        memcpy(r->script, v->files.file, sizeof r->script);
+        snprintf(r->shown, sizeof r->shown, "%s", lua_host_shown(v->files.file));
+        r->counts[0] = job.ranks = 4;
+        r->lengths[0] = 16;
+        r->count_total = r->length_total = 1;
     } else {
         memcpy(job.script.file, v->files.file, sizeof job.script.file);
     }
-    if (launch_start(&job, dir, &e))
+    bool started = launch_start(&job, dir, &e);
+    if (!started && ranks && e.kind == ERROR_MISSING) {
+        job.rank_script.coroutines = true; /* no MPI here: in one process, and labelled so */
+        started = launch_start(&job, dir, &e);
+    }
+    if (started)
         app_open(app, ranks ? &view_ring : &view_run, dir);
     else
         app_message(app, ROLE_BAD, "%s", e.text);

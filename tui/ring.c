@@ -52,6 +52,7 @@ struct ring_view {
     double last, polled, ended; /* seconds since the epoch; 0: not yet */
     int frame;
     uint64_t *sets;
+    char state[1100];
     char why[1100]; /* why an operation cannot be drawn */
 };
 
@@ -101,10 +102,11 @@ static double bytes_of(const struct run_op *op)
 static const struct run_op *most_telling(const struct run_model *m)
 {
     const struct run_op *best = &m->ops[0];
-    int best_score = -1;
+    double best_score = -INFINITY;
     for (int i = 0; i < m->op_count; i++) {
         const struct run_op *op = &m->ops[i];
-        int score = (op->ranks <= 5 ? 2 * op->ranks : 5) + (bytes_of(op) >= 4.0 * op->count ? 20 : 0);
+        double score = (op->ranks <= 5 ? 2 * op->ranks : 5) + 1 - 1 / (1 + bytes_of(op));
+        score -= bytes_of(op) < 4.0 * op->count ? 100 : 0;
         if (score > best_score) {
             best = op;
             best_score = score;
@@ -271,11 +273,15 @@ static void ring_act(void *view, struct app *app, int action)
 }
 
 /* Why there is nothing to see, and what to do. */
-static const char *nothing(const struct ring_view *v)
+static const char *nothing(struct ring_view *v)
 {
     const struct run_model *m = &v->run;
     if (v->why[0])
         return v->why;
+    if (m->status.state == RUN_FAILED || m->status.state == RUN_PENDING || m->status.state == RUN_LOST) {
+        run_model_state_text(m, v->state, sizeof v->state);
+        return v->state;
+    }
     if (m->have_job && m->job.kind != JOB_RANKS && m->ranks == 1)
         return "One rank has nobody to send to. Start the job with --ranks 2 or more to see a ring.";
     if (m->have_job && m->job.kind == JOB_TRAIN && !strcmp(m->job.train.algo, "mpi"))

@@ -243,8 +243,13 @@ int check_draw(struct canvas *c, struct rect area, const struct run_check *check
     struct rect r = {area.row, area.col + 2, area.rows, area.cols - 2};
     int row =
         wrap_text(c, r, check_role(check->result), check->result == CHECK_PASS ? 0 : ATTR_BOLD, check->name);
-    if (check->result == CHECK_PASS)
-        return row + labelled(c, area, row, "measured", ROLE_MUTED, area.cols >= 60 ? check->measured : "");
+    /* What passes takes one row: what was measured stands behind it where there is room. */
+    if (check->result == CHECK_PASS) {
+        int name = text_columns(check->name) + 4, room = area.cols - name;
+        if (row == 1 && room >= text_columns(check->measured))
+            canvas_text(c, area.row, area.col + name, room, ROLE_MUTED, 0, check->measured);
+        return row;
+    }
     row += labelled(c, area, row, "measured", ROLE_TEXT, check->measured);
     row += labelled(c, area, row, "accepted", ROLE_TEXT, check->accepted);
     row += labelled(c, area, row, "next", ROLE_ACCENT, check->next);
@@ -262,9 +267,7 @@ int checks_rows(const struct run_check *checks, int count, int cols)
     for (int i = 0; i < count; i++) {
         const struct run_check *k = &checks[i];
         rows += wrap_rows(k->name, cols - 2);
-        if (k->result == CHECK_PASS)
-            rows += cols >= 60 ? text_rows(k->measured, cols) : 0;
-        else
+        if (k->result != CHECK_PASS)
             rows += text_rows(k->measured, cols) + text_rows(k->accepted, cols) + text_rows(k->next, cols);
     }
     return rows;
