@@ -78,7 +78,7 @@ local changed
 for _, args in ipairs(trainings) do
     changed = changed or difference(args, settings(args.batch, 0), "")
 end
-ask("only batch and learning rate differ", #trainings > 0 and not changed,
+local alike = ask("only batch and learning rate differ", #trainings > 0 and not changed,
     #trainings == 0 and "your file trains nothing" or changed and ("changed: " .. changed)
         or #trainings .. " trainings, all alike",
     "model, data, ranks, epochs, optimizer and schedule as in the starter",
@@ -97,7 +97,7 @@ for _, batch in ipairs{ 8, 32, 128, 512 } do
         unswept[#unswept + 1] = tostring(batch)
     end
 end
-ask("the sweep: batch 8, 32, 128, 512", #unswept == 0, #unswept == 0 and "four batches, learning rate 0.01"
+local complete = ask("the sweep: batch 8, 32, 128, 512", #unswept == 0, #unswept == 0 and "four batches, learning rate 0.01"
     or "not swept: " .. table.concat(unswept, ", "), "each once at learning rate 0.01",
     "Keep the loop of part 2 and its lr = 0.01.")
 
@@ -107,12 +107,13 @@ local asked = false
 for _, args in ipairs(trainings) do
     asked = asked or (args.batch == LARGE_BATCH and rate(args) == repaired)
 end
-if not ask("the repair changes the learning rate", usable and asked and repaired ~= BASE_LR,
+local changes_rate = ask("the repair changes the learning rate", usable and asked and repaired ~= BASE_LR,
     "repaired_lr = " .. tostring(repaired), "a rate other than 0.01, used with batch 512",
     repaired == BASE_LR
         and "It is still the rate of batch 32. Sixteen times the batch makes a sixteenth of the steps: each may be longer."
-        or "repaired_lr is one positive number, and part 3 trains with training(512, repaired_lr).") then
-    return
+        or "repaired_lr is one positive number, and part 3 trains with training(512, repaired_lr).")
+if not (alike and complete and changes_rate) then
+    return -- a training would say nothing about the repair
 end
 
 -- 3. Does it work? ----------------------------------------------------------------------------------------

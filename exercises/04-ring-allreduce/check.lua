@@ -37,12 +37,18 @@ local result = rank_script{
 }
 local cases = result.cases
 
+-- The case to show: the smallest one in which no chunk is empty; else the first.
 local function first(wrong)
+    local found
     for _, case in ipairs(cases) do
         if wrong(case) then
-            return case
+            if case.ranks >= 2 and case.length >= case.ranks then
+                return case
+            end
+            found = found or case
         end
     end
+    return found
 end
 
 local broken = first(function(case) return case.error and not case.deadlock end)
@@ -54,6 +60,11 @@ if broken then
 end
 
 local stuck = first(function(case) return case.deadlock end)
+if stuck and stuck.ranks ~= 4 then
+    -- The question in part 3 is about four ranks: show those where they are stuck as well.
+    local four = rank_script{ entry = "allreduce", counts = { 4 }, lengths = { 16 } }.cases[1]
+    stuck = four and four.deadlock and four or stuck
+end
 ask("nobody waits for ever", not stuck, stuck and (where(stuck) .. ": " .. stuck.deadlock) or "no deadlock",
     "no deadlock at 1, 2, 3, 4, 5, 8 ranks",
     "send returns only when the receiver has taken the message. If everybody sends first, nobody receives. "
@@ -81,7 +92,8 @@ local function advice(case)
     if all(case.messages, function(m) return m == 0 end) then
         return "Nothing was sent. Every rank must give away its part and fetch the others': begin with one sendrecv."
     end
-    if case.right_ranks == 1 then
+    local several = first(function(c) return c.ranks > 2 and c.length >= c.ranks and c.right_ranks ~= 1 end)
+    if case.right_ranks == 1 and not several then
         return "One rank has the whole sum, the others do not. There is no boss here: pass the complete chunks on, "
             .. "round by round, until everybody has all of them."
     end
@@ -130,11 +142,16 @@ end
 local function most_messages(case) return 2 * (case.ranks - 1) end
 local function least_messages(case) return case.length >= case.ranks and most_messages(case) or 0 end
 
+-- While the sums are wrong, how they were made is the second question.
+local function after_sums(advice_then)
+    return wrong and "First the sums." or advice_then
+end
+
 local case, rank, value = outside("messages", least_messages, most_messages)
 ask("2(N-1) messages from each rank", not case,
     case and string.format("%s: rank %d sends %d", where(case), rank, value) or "2(N-1) from each",
     case and string.format("%d (below N elements: at most that)", most_messages(case)) or "2(N-1); below N elements at most that",
-    case and (value == case.ranks - 1
+    case and after_sums(value == case.ranks - 1
         and "N - 1 is one half of the ring. Either the second half is missing, or whole vectors go round: "
         .. "cut the vector in n chunks and send one chunk a round."
         or value > most_messages(case)
@@ -150,7 +167,7 @@ ask("2(N-1)/N of the data from each rank", not case,
         case.length > 0 and value / (4 * case.length) or 0) or "2(N-1)/N, to the element",
     case and string.format("%d to %d bytes (chunks differ by one element)", 8 * (case.length - chunk_high(case)),
         8 * (case.length - chunk_low(case))) or "2(L - one chunk) elements",
-    case and (value > 8 * (case.length - chunk_low(case))
+    case and after_sums(value > 8 * (case.length - chunk_low(case))
         and "Too much travels. Send x:chunk(i, n), one part in n, never x itself: that is what keeps the traffic of one rank "
         .. "below two vectors however many ranks there are."
         or "Too little travels: each rank has to send all chunks but one, twice."))
