@@ -1,7 +1,8 @@
--- Where does my job live? Start a run of about three minutes, leave, come back.
+-- Where does my job live?
+-- Start a run of about three minutes, leave it, come back.
 --
--- One rank, a small model, and a nap of one second after each step: the run is
--- long but costs the login node next to nothing.
+-- One rank, a small model, and a nap of one second after each step:
+-- the run is long, but costs the login node next to nothing.
 
 train {
     model = "mlp",       -- a small network: two dense layers
@@ -15,5 +16,5 @@ train {
 
 -- Your answers. Fill them in while the run goes on, or after it.
 
-run = "last"             -- the run you mean: "last", or its name from `ringside runs`
-host = "?"               -- on which computer did it compute?
+run = "last"             -- the run you mean: its name, or "last"
+host = "?"               -- the computer it computed on

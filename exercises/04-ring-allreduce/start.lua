@@ -9,8 +9,8 @@ function allreduce(comm, x)
     local right = (comm.rank + 1) % n      -- I send to this neighbour
     local left = (comm.rank - 1) % n       -- I receive from this one
 
-    -- First half, reduce-scatter: n - 1 rounds. In round k send one chunk to
-    -- the right; add the chunk that arrives from the left to what I have.
+    -- First half, reduce-scatter: n - 1 rounds. In round k send one chunk
+    -- to the right; add what arrives from the left to what I have.
     for k = 0, n - 2 do
         local out = x:chunk((comm.rank - k) % n, n)
         local mine = x:chunk((comm.rank - k - 1) % n, n)
@@ -20,11 +20,11 @@ function allreduce(comm, x)
     end
 
     -- Now one chunk of my x is complete, another one on each rank.
-    -- Second half, allgather: n - 1 more rounds that pass the complete chunks
-    -- on until everybody has all of them. Write it here.
+    -- Second half, allgather: n - 1 more rounds that pass the complete
+    -- chunks on until everybody has all of them. Write it here.
 
 end
 
--- The deadlock (part 3 of the task): four ranks all send first. Who waits for whom?
--- Rank 0 waits for rank ?, which waits for rank ?, and so on, back to rank 0.
+-- The deadlock (part 3 of the task): four ranks all send first.
+-- Rank 0 waits for rank ?, which waits for rank ?, and so on, back to 0.
 cycle = { 0, "?", "?", "?", 0 }
