@@ -117,7 +117,7 @@ end
 
 ask("the right sum on every rank", not wrong,
     wrong and string.format("%s: right on %d of %d (first wrong: rank %s)", where(wrong), wrong.right_ranks, wrong.ranks,
-        tostring(wrong.wrong_rank or "?")) or (#cases .. " cases right"),
+        tostring(wrong.wrong_rank or "?")) or (#cases .. " cases right on all their ranks"),
     "all ranks, at 1, 2, 3, 4, 5, 8 ranks and lengths from 0 to 1000", wrong and advice(wrong))
 
 -- 3. How it was done --------------------------------------------------------------------------------------
@@ -149,7 +149,8 @@ end
 
 local case, rank, value = outside("messages", least_messages, most_messages)
 ask("2(N-1) messages from each rank", not case,
-    case and string.format("%s: rank %d sends %d", where(case), rank, value) or "2(N-1) from each",
+    case and string.format("%s: rank %d sends %d", where(case), rank, value)
+        or "0, 2, 4, 6, 8 and 14 from each at 1, 2, 3, 4, 5 and 8 ranks",
     case and string.format("%d (below N elements: at most that)", most_messages(case)) or "2(N-1); below N elements at most that",
     case and after_sums(value == case.ranks - 1
         and "N - 1 is one half of the ring. Either the second half is missing, or whole vectors go round: "

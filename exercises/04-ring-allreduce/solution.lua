@@ -1,5 +1,6 @@
--- Ring-allreduce, both halves, without sendrecv: even ranks send first, odd ranks receive first.
--- comm.sendrecv(right, out, left, place) would do as well, and is what one uses in practice.
+-- Ring-allreduce, both halves, without sendrecv:
+-- even ranks send first, odd ranks receive first.
+-- comm.sendrecv(right, out, left, place) does as well.
 
 local function exchange(comm, right, out, left, place)
     if comm.rank % 2 == 0 then
@@ -16,15 +17,17 @@ function allreduce(comm, x)
     local right = (comm.rank + 1) % n
     local left = (comm.rank - 1) % n
 
-    -- Reduce-scatter: what arrives is added. Afterwards chunk rank + 1 is complete.
+    -- Reduce-scatter: what arrives is added.
+    -- Afterwards chunk rank + 1 is complete.
     for k = 0, n - 2 do
+        local out = x:chunk((comm.rank - k) % n, n)
         local mine = x:chunk((comm.rank - k - 1) % n, n)
         local arrived = mine:clone()
-        exchange(comm, right, x:chunk((comm.rank - k) % n, n), left, arrived)
+        exchange(comm, right, out, left, arrived)
         mine:add(arrived)
     end
 
-    -- Allgather: what arrives is complete, so it replaces what was there. No place of its own is needed.
+    -- Allgather: what arrives is complete, so it replaces what was there.
     for k = 0, n - 2 do
         local out = x:chunk((comm.rank + 1 - k) % n, n)
         local place = x:chunk((comm.rank - k) % n, n)

@@ -1,7 +1,7 @@
 -- Ring-allreduce: sum a vector over all ranks, with no boss.
 --
 -- Every rank runs this function at the same time, each with its own x.
--- At the end every x must hold the sum over all ranks, element by element.
+-- At the end every x must hold the sum over all ranks.
 -- The first half is written. The second half is yours.
 
 function allreduce(comm, x)
@@ -9,7 +9,7 @@ function allreduce(comm, x)
     local right = (comm.rank + 1) % n      -- I send to this neighbour
     local left = (comm.rank - 1) % n       -- I receive from this one
 
-    -- First half, reduce-scatter: n - 1 rounds. In round k send one chunk
+    -- First half, reduce-scatter: n - 1 rounds. In each, send a chunk
     -- to the right; add what arrives from the left to what I have.
     for k = 0, n - 2 do
         local out = x:chunk((comm.rank - k) % n, n)
