@@ -120,12 +120,26 @@ bool exercise_check_ring(const struct exercise_check *check, char dir[PATH_MAX])
     return found;
 }
 
+/* The first number of a text that follows "line " or stands between colons ("file.lua:8:"), or 0. */
+static int line_in(const char *text)
+{
+    for (const char *at = text; *at; at++) {
+        bool named = !strncmp(at, "line ", 5), between = *at == ':';
+        if (!named && !between)
+            continue;
+        char *end;
+        long line = strtol(at + (named ? 5 : 1), &end, 10);
+        if (line > 0 && line < 100000 && (named || (*end == ':' && at[1] >= '0' && at[1] <= '9')))
+            return (int)line;
+    }
+    return 0;
+}
+
 int exercise_check_line(const struct exercise_check *check)
 {
     for (int i = 0; check->started && i < check->m.check_count; i++) {
         const struct run_check *k = &check->m.checks[i];
-        const char *at = k->result == CHECK_FAIL ? strstr(k->measured, "line ") : NULL;
-        int line = at ? atoi(at + 5) : 0;
+        int line = k->result == CHECK_FAIL ? line_in(k->measured) : 0;
         if (line > 0)
             return line;
     }

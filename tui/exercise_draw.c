@@ -187,6 +187,10 @@ static enum role check_headline(const struct exercise_view *v, char *text, size_
             snprintf(text, size, "All %d checks pass. Well done.", total);
         return ROLE_GOOD;
     }
+    if (!total && k->m.status.state == RUN_CANCELLED) {
+        snprintf(text, size, "The check was stopped before it gave an answer.");
+        return ROLE_WARN;
+    }
     if (!total) {
         char why[600];
         run_model_state_text(&k->m, why, sizeof why);
@@ -203,13 +207,14 @@ static void draw_checks(struct exercise_view *v, struct canvas *c, struct rect a
     struct rect in = pane_box(v, c, area, PANE_CHECKS, "Checks");
     char text[800];
     enum role role = check_headline(v, text, sizeof text);
-    int used =
-        wrap_text(c, (struct rect){in.row, in.col, in.rows > 4 ? 2 : 1, in.cols}, role, ATTR_BOLD, text);
+    int used = wrap_text(c, (struct rect){in.row, in.col, in.rows < 2 ? in.rows : 2, in.cols}, role,
+                         ATTR_BOLD, text);
     rect_cut_rows(&in, used);
     if (!v->check.started)
         return;
     clamp_scroll(&v->scroll[PANE_CHECKS], v->check.m.check_count, 1);
-    checks_draw(c, in, v->check.m.checks, v->check.m.check_count, v->scroll[PANE_CHECKS]);
+    int total = v->check.m.check_count;
+    more_mark(c, area, total - checks_draw(c, in, v->check.m.checks, total, v->scroll[PANE_CHECKS]));
 }
 
 static int results_rows(const struct exercise_view *v, int cols)

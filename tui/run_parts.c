@@ -273,12 +273,14 @@ int checks_rows(const struct run_check *checks, int count, int cols)
     return rows;
 }
 
-void checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip)
+int checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip)
 {
-    for (int i = skip; i < count && area.rows > 0; i++) {
+    int i = skip;
+    for (; i < count && area.rows > 0; i++) {
         int used = check_draw(c, area, &checks[i]);
         rect_cut_rows(&area, used < area.rows ? used : area.rows);
     }
+    return i;
 }
 
 void run_draw_log(struct run_view *v, struct canvas *c, struct rect area)

@@ -46,8 +46,8 @@ void run_draw_samples(const struct run_view *v, struct canvas *c, struct rect ar
 void run_draw_children(const struct run_view *v, struct canvas *c, struct rect area);
 /* One check: glyph, name, and what was measured, is accepted, comes next; returns the rows used. */
 int check_draw(struct canvas *c, struct rect area, const struct run_check *check);
-/* All of them, scrolled by `skip` checks. */
-void checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip);
+/* All of them but the first `skip`; returns the number of the first that found no room (count: none). */
+int checks_draw(struct canvas *c, struct rect area, const struct run_check *checks, int count, int skip);
 /* Rows that checks_draw would use for all of them. */
 int checks_rows(const struct run_check *checks, int count, int cols);
 enum role check_role(enum check_result result);

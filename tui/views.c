@@ -6,11 +6,7 @@
 #include <string.h>
 
 static const struct view_class *const views[] = {
-    &view_home,
-    &view_exercise,
-    &view_run,
-    &view_ring,
-    &view_lesson,
+    &view_home, &view_exercise, &view_run, &view_ring, &view_lesson,
 };
 
 const struct view_class *view_find(const char *name)
