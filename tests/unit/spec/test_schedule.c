@@ -1,0 +1,187 @@
+/*
+ * Schedules against hand-worked traces and closed forms: who sends which chunk when; 2(N-1) messages and 2(N-1)/N
+ * of the data for each rank; neighbours only; and, by carrying the schedule out on an array, the right sum.
+ */
+#include "engine/spec/schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_chunks(void **state)
+{
+    (void)state;
+    /* 10 = 3 + 3 + 2 + 2: the first 10 % 4 chunks have one element more. */
+    size_t lengths[] = {3, 3, 2, 2}, offsets[] = {0, 3, 6, 8};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(chunk_length(10, 4, i), lengths[i]);
+        assert_int_equal(chunk_offset(10, 4, i), offsets[i]);
+    }
+    /* Shorter than the number of ranks: 2 = 1 + 1 + 0. */
+    assert_int_equal(chunk_length(2, 3, 1), 1);
+    assert_int_equal(chunk_length(2, 3, 2), 0);
+    assert_int_equal(chunk_offset(2, 3, 2), 2);
+    /* Any length is covered without gap or overlap. */
+    size_t all[] = {0, 1, 2, 5, 7, 8, 9, 97, 1000003};
+    for (int n = 1; n <= 9; n++)
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+            size_t at = 0;
+            for (int i = 0; i < n; i++) {
+                assert_int_equal(chunk_offset(all[k], n, i), at);
+                at += chunk_length(all[k], n, i);
+            }
+            assert_int_equal(at, all[k]);
+        }
+}
+
+/* The ring of three ranks and six elements, worked by hand (chunk c is elements 2c and 2c+1). */
+static void test_ring_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        int round, from, to, chunk;
+        bool reduce;
+    } trace[] = {
+        {0, 0, 1, 0, true},  {0, 1, 2, 1, true},  {0, 2, 0, 2, true},  /* each passes on its own chunk */
+        {1, 0, 1, 2, true},  {1, 1, 2, 0, true},  {1, 2, 0, 1, true},  /* and what has just been added; */
+        {2, 0, 1, 1, false}, {2, 1, 2, 2, false}, {2, 2, 0, 0, false}, /* now rank r has all of chunk r+1 */
+        {3, 0, 1, 0, false}, {3, 1, 2, 1, false}, {3, 2, 0, 2, false},
+    };
+    struct schedule s;
+    assert_true(schedule_ring(&s, 3, 6, NULL));
+    assert_string_equal(s.algo, "ring");
+    assert_int_equal(s.ranks, 3);
+    assert_int_equal(s.length, 6);
+    assert_int_equal(s.rounds, 4);
+    assert_int_equal(s.chunks, 3);
+    assert_int_equal(s.count, 12);
+    for (int i = 0; i < s.count; i++) {
+        const struct transfer *t = &s.transfers[i];
+        assert_int_equal(t->round, trace[i].round);
+        assert_int_equal(t->from, trace[i].from);
+        assert_int_equal(t->to, trace[i].to);
+        assert_int_equal(t->chunk, trace[i].chunk);
+        assert_int_equal(t->reduce, trace[i].reduce);
+        assert_int_equal(t->offset, 2 * trace[i].chunk);
+        assert_int_equal(t->length, 2);
+        assert_int_equal(t->phase, trace[i].reduce ? PHASE_REDUCE_SCATTER : PHASE_ALLGATHER);
+    }
+    schedule_free(&s);
+}
+
+static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 64, 97, 1000};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+
+static void test_ring_closed_forms(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 17; n++)
+        for (int k = 0; k < LENGTHS; k++) {
+            size_t length = lengths[k];
+            struct schedule s;
+            assert_true(schedule_ring(&s, n, length, NULL));
+            assert_int_equal(s.rounds, 2 * (n - 1));
+            int messages[17] = {0}, last = 0, full = length < (size_t)n ? (int)length : n;
+            size_t sent[17] = {0}, total = 0;
+            for (int i = 0; i < s.count; i++) {
+                const struct transfer *t = &s.transfers[i];
+                assert_int_equal(t->to, (t->from + 1) % n);
+                assert_true(t->length > 0);
+                assert_true(t->round >= last && t->round < s.rounds);
+                assert_int_equal(t->offset, chunk_offset(length, n, t->chunk));
+                assert_int_equal(t->length, chunk_length(length, n, t->chunk));
+                last = t->round;
+                messages[t->from]++;
+                sent[t->from] += t->length;
+                total += t->length;
+            }
+            /* Every chunk that is not empty travels once in each round. */
+            assert_int_equal(s.count, 2 * (n - 1) * full);
+            assert_int_equal(total, 2 * (size_t)(n - 1) * length);
+            for (int r = 0; r < n; r++) {
+                if (length >= (size_t)n)
+                    assert_int_equal(messages[r], 2 * (n - 1));
+                if (length % (size_t)n == 0) /* then all chunks are equal */
+                    assert_int_equal(sent[r], 2 * (size_t)(n - 1) * (length / (size_t)n));
+                /* Else within one element per message. */
+                assert_true(sent[r] <= 2 * (size_t)(n - 1) * (length / (size_t)n + 1));
+            }
+            schedule_free(&s);
+        }
+}
+
+/* Carries the schedule out on plain arrays, each round from what the ranks had before it. */
+static void carry_out(const struct schedule *s, double *x)
+{
+    size_t all = (size_t)s->ranks * s->length;
+    double *before = malloc((all + 1) * sizeof *before);
+    for (int i = 0, round = 0; round < s->rounds; round++) {
+        memcpy(before, x, all * sizeof *x);
+        for (; i < s->count && s->transfers[i].round == round; i++) {
+            const struct transfer *t = &s->transfers[i];
+            for (size_t k = t->offset; k < t->offset + t->length; k++) {
+                double *to = &x[(size_t)t->to * s->length + k];
+                *to = before[(size_t)t->from * s->length + k] + (t->reduce ? *to : 0);
+            }
+        }
+    }
+    free(before);
+}
+
+static void test_every_schedule_sums(void **state)
+{
+    (void)state;
+    for (int a = 0; schedule_algo(a); a++)
+        for (int n = 1; n <= 9; n++)
+            for (int k = 0; k < LENGTHS; k++) {
+                size_t length = lengths[k];
+                struct schedule s;
+                assert_true(schedule_make(&s, schedule_algo(a), n, length, NULL));
+                double *x = malloc(((size_t)n * length + 1) * sizeof *x);
+                for (int r = 0; r < n; r++)
+                    for (size_t i = 0; i < length; i++)
+                        x[(size_t)r * length + i] = (double)((size_t)(r + 1) * (i + 1));
+                carry_out(&s, x);
+                for (int r = 0; r < n; r++)
+                    for (size_t i = 0; i < length; i++)
+                        assert_true(x[(size_t)r * length + i] ==
+                                    (double)((size_t)(n * (n + 1) / 2) * (i + 1)));
+                free(x);
+                schedule_free(&s);
+            }
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    struct error e = {0};
+    struct schedule s;
+    assert_false(schedule_make(&s, "star", 4, 16, &e));
+    assert_int_equal(e.kind, ERROR_INPUT);
+    assert_non_null(strstr(e.text, "star"));
+    assert_non_null(strstr(e.text, "ring"));
+    assert_null(s.transfers);
+    assert_false(schedule_ring(&s, 0, 16, &e));
+    assert_int_equal(e.kind, ERROR_INPUT);
+    schedule_free(&s);
+    schedule_free(NULL);
+    assert_string_equal(phase_name(PHASE_REDUCE_SCATTER), "reduce_scatter");
+    assert_string_equal(phase_name(PHASE_ALLGATHER), "allgather");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_ring_trace),
+        cmocka_unit_test(test_ring_closed_forms),
+        cmocka_unit_test(test_every_schedule_sums),
+        cmocka_unit_test(test_refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
