@@ -21,8 +21,8 @@ struct follower {
     struct run_model model;
     bool utf8, terminal;
     int line_width; /* of the progress line that stands on the terminal now */
-    long skipped;   /* events that were there already when a watcher came */
     int tables;     /* lines of a table that have been printed */
+    char told[256]; /* the trouble that was told last */
 };
 
 /* Set by SIGINT. */
@@ -152,6 +152,7 @@ static void say(struct follower *f, const json_t *event)
     if (trouble) {
         clear_line(f);
         fflush(stdout);
+        snprintf(f->told, sizeof f->told, "%s", text);
         if (*text)
             fprintf(stderr, "ringside: %s\n", text);
         else
@@ -299,9 +300,7 @@ static int finish(struct follower *f, const char *dir)
     fflush(stdout);
     if (!run_status_read(dir, &m->status, NULL))
         return m->done && m->ok ? 0 : 1;
-    bool told = f->how->json || f->how->silent
-                    ? false
-                    : m->note_count > 0 && !strcmp(m->notes[m->note_count - 1].text, m->status.reason);
+    bool told = *f->told && !strncmp(f->told, m->status.reason, sizeof f->told - 1);
     if (m->status.state == RUN_LOST)
         fprintf(stderr, "ringside: the run is lost: %s\n", m->status.reason);
     else if (m->status.state == RUN_FAILED && !told)

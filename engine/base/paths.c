@@ -118,18 +118,20 @@ bool path_make(const char *path, struct error *e)
     if (is_folder(path))
         return true;
     memcpy(part, path, length + 1);
-    for (char *p = part + 1; *p; p++) {
-        if (*p != '/')
+    for (char *p = part + 1;; p++) {
+        if (*p && *p != '/')
             continue;
+        char at = *p;
         *p = 0;
-        if (mkdir(part, 0777) != 0 && errno != EEXIST && !is_folder(part))
-            return error_errno(e, ERROR_FAILED, "the folder %s cannot be made", part);
-        *p = '/';
+        if (mkdir(part, 0777) != 0) {
+            int saved = errno;
+            if (!is_folder(part)) {
+                errno = saved == EEXIST ? ENOTDIR : saved;
+                return error_errno(e, ERROR_FAILED, "the folder %s cannot be made", part);
+            }
+        }
+        *p = at;
+        if (!at)
+            return true;
     }
-    if (mkdir(part, 0777) != 0 && !is_folder(part)) {
-        if (errno == EEXIST)
-            errno = ENOTDIR;
-        return error_errno(e, ERROR_FAILED, "the folder %s cannot be made", path);
-    }
-    return true;
 }

@@ -91,7 +91,8 @@ static bool fill(struct run_reader *r)
     if (st.st_size == r->seen)
         return false;
     if (r->seen >= 0 || st.st_size < r->base + (off_t)r->filled) {
-        r->filled = r->searched = 0; /* the torn line may be another one by now: read it again from its start */
+        r->filled = r->searched =
+            0; /* the torn line may be another one by now: read it again from its start */
         if (st.st_size < r->base)
             r->base = st.st_size, r->dropping = false;
         r->seen = -1;

@@ -49,15 +49,12 @@ bool ringside_home(char path[PATH_MAX], struct error *e)
     size_t length = strlen(path);
     while (length > 1 && path[length - 1] == '/')
         path[--length] = 0;
-    if (!path_make(path, e)) {
-        error_wrap(e, "ringside keeps its files in %.400s", path);
-        if (e) {
-            size_t used = strlen(e->text);
-            snprintf(e->text + used, sizeof e->text - used,
-                     "; set RINGSIDE_HOME to a folder you may write to");
-        }
-        return false;
-    }
+    struct error cause = {0};
+    if (!path_make(path, &cause))
+        return error_set(
+            e, ERROR_MISSING,
+            "ringside has no place for its files: %s; set RINGSIDE_HOME to a folder you may write to",
+            cause.text);
     return true;
 }
 

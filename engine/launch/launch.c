@@ -254,6 +254,18 @@ static bool prepare(struct job *job, struct error *e)
     return plan_check_machine(job, e);
 }
 
+/* A disk that is full or read-only is something the machine lacks, not an answer of the run. */
+static bool no_place(struct error *e)
+{
+    if (e && e->kind == ERROR_FAILED) {
+        struct error cause = *e;
+        error_set(e, ERROR_MISSING,
+                  "no run can be started: %s; free some space, or set RINGSIDE_HOME to another folder",
+                  cause.text);
+    }
+    return false;
+}
+
 /* The rest of a start, in a directory that is ours. */
 static bool start_in(struct job *job, const char *dir, struct error *e)
 {
@@ -261,14 +273,15 @@ static bool start_in(struct job *job, const char *dir, struct error *e)
               start_supervisor(dir, e);
     if (!ok)
         undo(dir);
-    return ok;
+    return ok || no_place(e);
 }
 
 bool launch_start(const struct job *job, char dir[PATH_MAX], struct error *e)
 {
     struct job resolved = *job; /* what it owns stays the caller's */
-    return prepare(&resolved, e) && rundir_create(NULL, resolved.label, dir, e) &&
-           start_in(&resolved, dir, e);
+    if (!prepare(&resolved, e))
+        return false;
+    return rundir_create(NULL, resolved.label, dir, e) ? start_in(&resolved, dir, e) : no_place(e);
 }
 
 static bool is_empty_folder(const char *path)

@@ -111,9 +111,10 @@ static void note(struct supervisor *s, const char *level, const char *text)
     append(s, event);
 }
 
-static json_t *job_event(enum run_state state, const char *reason)
+/* t < 0: now. */
+static json_t *job_event(enum run_state state, double t, const char *reason)
 {
-    json_t *event = event_new("job", -1);
+    json_t *event = event_new("job", t);
     event_set_text(event, "state", run_state_name(state));
     if (*reason)
         event_set_text(event, "reason", reason);
@@ -307,8 +308,7 @@ static bool wait_for_slots(struct supervisor *s, struct slots **slots)
     int told = -1;
     for (int position; !slots_try(*slots, &position);) {
         if (position != told) {
-            json_t *event = job_event(RUN_PENDING, "");
-            event_set_number(event, "t", 0);
+            json_t *event = job_event(RUN_PENDING, 0, "");
             event_set_integer(event, "position", position + 1);
             append(s, event);
             told = position;
@@ -417,7 +417,7 @@ static bool conclude(struct supervisor *s)
 
     stream_release_reserve(&s->stream);
     s->stream_broken = false; /* the last words are tried again */
-    append(s, job_event(state, s->sentence));
+    append(s, job_event(state, -1, s->sentence));
     json_t *done = s->done ? s->done : event_new("done", -1);
     s->done = NULL;
     json_object_set_new(done, "ok", json_boolean(ok));
@@ -483,7 +483,7 @@ static void run_worker(struct supervisor *s)
 {
     struct error e = {0};
     s->status.started = s->stream.started = clock_wall();
-    append(s, job_event(RUN_RUNNING, ""));
+    append(s, job_event(RUN_RUNNING, -1, ""));
     beat(s, RUN_RUNNING);
     for (int i = 0; i < s->plan->note_count; i++) {
         char level[16] = "";

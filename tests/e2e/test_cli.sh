@@ -1,0 +1,83 @@
+#!/bin/bash
+# The command line: help, versions, exit codes, and sentences about mistakes.
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/runs.sh"
+
+one_line() { [ "$(printf '%s\n' "$err" | wc -l)" -eq 1 ] && [ -n "$err" ]; }
+says() { case $err in *"$1"*) return 0 ;; *) printf '%s\n' "$err"; return 1 ;; esac }
+
+expect "--version" 0 "$ringside" --version
+check "--version names the program" grep -qE '^ringside [0-9]+\.[0-9]+' <<<"$out"
+expect "--help" 0 "$ringside" --help
+for command in lesson exercise run train allreduce runs doctor; do
+    check "--help lists $command" grep -qw "$command" <<<"$out"
+done
+for command in train allreduce runs doctor; do
+    expect "$command --help" 0 "$ringside" "$command" --help
+    check "$command --help shows usage and options" grep -q -- "usage: ringside $command" <<<"$out"
+    check "$command --help explains --json" grep -q -- '--json' <<<"$out"
+    expect "$command: an unknown option is bad input" 2 "$ringside" "$command" --no-such-option
+    check "$command: it says so in one line" one_line
+done
+expect "an unknown command is bad input" 2 "$ringside" trian
+check "and is named" says "'trian'"
+
+mistake() { # SENTENCE COMMAND...
+    local sentence=$1
+    shift
+    expect "$* is bad input" 2 "$ringside" "$@"
+    check "$*: one line" one_line
+    check "$*: it says what was expected" says "$sentence"
+}
+mistake "--ranks: expected a whole number from 1 to 4096, got '0'" train --ranks 0
+mistake "--ranks: expected a whole number from 1 to 4096, got 'two'" train --ranks two
+mistake "--model: expected cnn or mlp, got 'vgg'" train --model vgg
+mistake "--data: expected mnist or a folder with the four IDX files, got 'imagenet', which is not there" train --data imagenet
+mistake "train-images-idx3-ubyte" train --data "$scratch"
+mistake "--optimizer: expected adam or sgd, got 'lion'" train --optimizer lion
+mistake "--algo: expected ring or mpi, got 'tree'" train --algo tree
+mistake "--launcher: expected local, got 'slurm'" train --launcher slurm
+mistake "--tensor: this version cannot do that yet" train --tensor 2
+mistake "--epochs: expected" train --epochs 0
+mistake "did you mean --epochs?" train --epoch 1
+mistake "got 'x'" train x
+mistake "--batch: expected B after it" train --batch
+mistake "--bytes: 6 is not a multiple of 4" allreduce --bytes 6
+mistake "--bytes: expected sizes in bytes such as 1K,1M,64M, got '1Q'" allreduce --bytes 1Q
+mistake "--algo: expected ring, mpi" allreduce --algo ring,tree
+mistake "there is no run 'nothing'" runs watch nothing
+mistake "which run?" runs stop
+mistake "expected list, watch" runs frobnicate
+mistake "this version cannot do that yet" runs compare a b
+check "no run was started by any of these" test -z "$(ls "$runs" 2>/dev/null)"
+
+expect "train where mpirun is missing" 3 env PATH=/nonexistent "$ringside" train
+check "names the package for Debian" says "apt install openmpi-bin"
+check "and for Fedora" says "dnf install openmpi"
+check "and the module" says "module load"
+expect "doctor where mpirun is missing" 3 env PATH=/nonexistent "$ringside" doctor --json
+check "doctor finds mpirun missing" grep -q '"what":"mpirun","result":"missing"' <<<"$out"
+if have_mpi; then
+    expect "doctor" 0 "$ringside" doctor
+    check "doctor started two ranks" grep -qE '^found +ranks +2 ranks' <<<"$out"
+    check "doctor knows oneDNN's version" grep -qE '^found +oneDNN +version [0-9]' <<<"$out"
+    check "doctor looks for the CUDA plugin" grep -q 'CUDA plugin' <<<"$out"
+    expect "doctor --json" 0 "$ringside" doctor --json
+    check "doctor --json prints findings and nothing else" test "$(grep -vc '^{"ev":"finding",' <<<"$out")" -eq 0
+else
+    skip "doctor" "mpirun is not installed"
+fi
+expect "doctor without a home to write to" 3 env RINGSIDE_HOME=/proc/nowhere "$ringside" doctor --json
+check "doctor names the home" grep -q '"what":"home","result":"missing"' <<<"$out"
+expect "train without a home to write to" 3 env RINGSIDE_HOME=/proc/nowhere "$ringside" train
+check "and it says what to set" says "RINGSIDE_HOME"
+
+# Starting is cheap: compared with starting a shell in the same moment, so that a loaded machine does not matter.
+times() { # COMMAND...: milliseconds for 20 starts
+    local begin=${EPOCHREALTIME/./} i
+    for ((i = 0; i < 20; i++)); do "$@" >/dev/null; done
+    echo $(((${EPOCHREALTIME/./} - begin) / 1000))
+}
+own=$(times "$ringside" --version) shell=$(times bash -c :)
+echo "# 20 starts of ringside --version: $own ms, of bash: $shell ms"
+check "--version starts about as fast as a shell" test "$own" -lt $((10 * shell + 200))
