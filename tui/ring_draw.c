@@ -220,8 +220,8 @@ static void draw_track(struct canvas *c, const struct geometry *g)
     }
 }
 
-static void draw_message(struct canvas *c, const struct geometry *g, const struct ring_scene *s,
-                         const struct ring_message *x)
+/* Where a message goes: an arrow at its end, and across the ring a line. */
+static void draw_path(struct canvas *c, const struct geometry *g, const struct ring_message *x)
 {
     struct cell_at cells[PATH_CELLS];
     int count = path_of(g, x, cells);
@@ -233,10 +233,17 @@ static void draw_message(struct canvas *c, const struct geometry *g, const struc
     int end = count - 1, before = end > 2 ? end - 2 : 0;
     canvas_put(c, cells[end].row, cells[end].col, arrow(cells[before], cells[end], c->utf8),
                x->stranger ? ROLE_BAD : chunk_role(x->chunk), ATTR_BOLD);
-    double travel = s->travel < 0 ? 0 : s->travel;
-    if (travel >= 1)
+}
+
+/* The message itself, somewhere on its way. */
+static void draw_message(struct canvas *c, const struct geometry *g, const struct ring_scene *s,
+                         const struct ring_message *x)
+{
+    struct cell_at cells[PATH_CELLS];
+    int count = s->travel < 1 ? path_of(g, x, cells) : 0;
+    if (count < 2)
         return;
-    int at = (int)lround(travel * (end > 0 ? end - 1 : 0));
+    int at = (int)lround((s->travel < 0 ? 0 : s->travel) * (count - 2));
     char text[8];
     if (x->chunk < 0)
         snprintf(text, sizeof text, "%s", c->utf8 ? "●" : "o");
@@ -407,6 +414,25 @@ static void draw_list(struct canvas *c, struct rect area, const struct ring_scen
                   f.shown);
 }
 
+/* What a ring costs each rank, and what it would cost if everybody sent everything to everybody. */
+static void draw_budget(struct canvas *c, struct rect in, int row, const struct ring_scene *s)
+{
+    const struct ring_model *m = s->model;
+    char bytes[24];
+    int n = m->ranks, done = s->round + (s->travel >= 1 && !over(s));
+    canvas_hline(c, row++, in.col, in.cols, ROLE_BORDER);
+    canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, "What each rank sends in all");
+    canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, "2(N-1)     = %d messages, %d sent",
+                  2 * (n - 1), done);
+    format_bytes(ring_expected_bytes(n, m->buffer_bytes), bytes, sizeof bytes);
+    canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, "2(N-1)/N S = %s", bytes);
+    canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, "All to all, for comparison");
+    format_bytes((n - 1) * m->buffer_bytes, bytes, sizeof bytes);
+    canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, "(N-1) S    = %s", bytes);
+    format_bytes(m->buffer_bytes, bytes, sizeof bytes);
+    canvas_format(c, row, in.col + 1, in.cols - 1, ROLE_MUTED, 0, "N = %d ranks, S = %s", n, bytes);
+}
+
 /* The messages of the round in words, and what the heights mean. */
 static void draw_panel(struct canvas *c, struct rect area, const struct ring_scene *s)
 {
@@ -432,6 +458,8 @@ static void draw_panel(struct canvas *c, struct rect area, const struct ring_sce
         }
     else
         canvas_text(c, row, in.col, in.cols, ROLE_GOOD, 0, "No more messages.");
+    if (m->ring && m->buffer_bytes > 0 && row + 9 < end)
+        draw_budget(c, in, row + 1, s);
     row = in.row + in.rows - 7;
     canvas_hline(c, row++, in.col, in.cols, ROLE_BORDER);
     canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, "What a rank holds of each chunk");
@@ -464,11 +492,13 @@ void ring_draw(struct canvas *c, struct rect area, const struct ring_scene *s)
         draw_panel(c, rect_cut_cols(&area, -42), s);
     struct geometry g = {.ranks = m->ranks, .chunks = m->chunks};
     geometry_fit(&g, area);
+    int first = over(s) ? 0 : m->first[s->round], last = over(s) ? 0 : m->first[s->round + 1];
     draw_track(c, &g);
-    if (!over(s))
-        for (int i = m->first[s->round]; i < m->first[s->round + 1]; i++)
-            draw_message(c, &g, s, &m->messages[i]);
+    for (int i = first; i < last; i++)
+        draw_path(c, &g, &m->messages[i]);
+    draw_centre(c, &g, s);
+    for (int i = first; i < last; i++)
+        draw_message(c, &g, s, &m->messages[i]);
     for (int r = 0; r < m->ranks; r++)
         draw_node(c, &g, s, r);
-    draw_centre(c, &g, s);
 }
