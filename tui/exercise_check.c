@@ -80,14 +80,16 @@ bool exercise_check_passed(const struct exercise_check *check)
            exercise_check_count(check, CHECK_PASS) == check->m.check_count;
 }
 
-/* Whether the run is one of ranks that has recorded hops; the newest such one is wanted. */
+/* Whether a run has recorded hops and, where `parent` is not NULL, was started by that run. */
 static bool has_hops(const char *run, const char *parent, char dir[PATH_MAX])
 {
+    enum { EVENTS = 5000 }; /* hops of a rank script come early; a key must be answered soon */
     struct run_model m;
     bool found = false;
-    if (run_model_open(&m, run, NULL)) {
-        run_model_poll(&m, 200000);
-        found = m.op_count > 0 && (!parent || (m.have_job && !strcmp(m.job.parent, parent)));
+    if (run_model_open(&m, run, NULL) && (!parent || (m.have_job && !strcmp(m.job.parent, parent)))) {
+        m.attached = true; /* a glance is no watching */
+        run_model_poll(&m, EVENTS);
+        found = m.op_count > 0;
         memcpy(dir, m.dir, sizeof m.dir);
     }
     run_model_free(&m);

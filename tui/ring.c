@@ -21,6 +21,7 @@
 #define BYTES_PER_S 1500.0  /* the animation's share of the line */
 #define BYTES_PER_MOVE 50.0 /* a message moved by one cell: two places, colours and all */
 #define POLL_S 0.2
+enum { EVENTS_A_POLL = 8000 };
 
 enum { ACT_PAUSE = 1, ACT_STEP, ACT_BACK, ACT_FASTER, ACT_SLOWER, ACT_RESTART, ACT_OPERATION, ACT_LIVE };
 
@@ -143,7 +144,7 @@ static void *ring_open(struct app *app, const char *argument, struct error *e)
     }
     v->speed = 1;
     v->last = app_now(app);
-    run_model_poll(&v->run, 100000);
+    run_model_poll(&v->run, EVENTS_A_POLL);
     v->live = !run_model_ended(&v->run);
     refresh(v);
     return v;
@@ -211,7 +212,7 @@ static bool ring_tick(void *view, struct app *app, double now)
     if (!(now - v->polled < POLL_S) || now < v->polled) {
         v->polled = now;
         bool had = v->built;
-        run_model_poll(&v->run, 20000);
+        run_model_poll(&v->run, EVENTS_A_POLL);
         changed = refresh(v) || had != v->built;
     }
     return advance(v, now) || changed;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define POLL_S 0.2
-enum { EVENTS_A_POLL = 20000 };
+enum { EVENTS_A_POLL = 8000 }; /* some 40 ms: a longer stream comes in over several ticks */
 
 enum {
     ACT_STOP = 1,
@@ -54,7 +54,7 @@ static void *run_open(struct app *app, const char *argument, struct error *e)
         return NULL;
     }
     v->now = app_now(app);
-    run_model_poll(&v->m, 5 * EVENTS_A_POLL);
+    run_model_poll(&v->m, EVENTS_A_POLL);
     return v;
 }
 

@@ -92,6 +92,7 @@ static void fold_run(struct run_model *m, const json_t *event)
 {
     copy_text(m->origin, sizeof m->origin, event, "origin");
     copy_text(m->device, sizeof m->device, event, "device");
+    copy_text(m->mode, sizeof m->mode, event, "mode");
     text_or_list(m->hosts, sizeof m->hosts, json_object_get(event, "hosts"));
     m->ranks = (int)event_integer(event, "ranks", m->ranks);
     m->parameters = event_number(event, "parameters", m->parameters);

@@ -270,7 +270,10 @@ void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area)
     rect_cut_rows(&area, 1);
     if (m->note_count && area.rows >= 12)
         boxed_notes(v, c, rect_cut_rows(&area, -area.rows / 3));
-    struct rect in = rect_inset(canvas_box(c, area, "Cases of your function", ROLE_BORDER), 0, 1);
+    const char *title = !strcmp(m->mode, "coroutines")
+                            ? "Cases of your function, ranks as coroutines in one process"
+                            : "Cases of your function, a process for each rank";
+    struct rect in = rect_inset(canvas_box(c, area, title, ROLE_BORDER), 0, 1);
     canvas_format(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "  %5s %9s  %s", "ranks", "elements", "result");
     int row = 1, skip = m->case_count > in.rows - 1 ? m->case_count - (in.rows - 1) : 0;
     skip = skip > v->scroll ? skip - v->scroll : 0;

@@ -413,7 +413,7 @@ static bool conclude(struct supervisor *s)
         explain_failure(s);
     else if (state == RUN_DONE)
         s->sentence[0] = 0;
-    snprintf(s->status.reason, sizeof s->status.reason, "%s", s->sentence);
+    snprintf(s->status.reason, sizeof s->status.reason, "%.*s", (int)sizeof s->status.reason - 1, s->sentence);
 
     stream_release_reserve(&s->stream);
     s->stream_broken = false; /* the last words are tried again */
