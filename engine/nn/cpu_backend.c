@@ -177,7 +177,7 @@ static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, stru
     s->cpu = b->self;
     s->spec = *spec;
     s->previous = previous;
-    s->backward_reads_value = spec->relu && spec->kind != STAGE_MAXPOOL;
+    s->backward_reads_value = spec->relu || spec->kind == STAGE_MAXPOOL;
     if (!stage_layout(s, e) || !gradient_room(s, e) || !(s->value = cpu_floats(s->layout.bytes, e))) {
         cpu_stage_free(s);
         return false;

@@ -1,0 +1,135 @@
+/* Ten training steps of five models with two optimisers against PyTorch: tests/golden/make_golden.py. */
+#include "engine/base/random.h"
+#include "engine/nn/network.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BATCH = 64 };
+
+static json_t *golden;
+
+static double number(const json_t *run, const char *key, size_t i)
+{
+    return json_number_value(json_array_get(json_object_get(run, key), i));
+}
+
+static void close_to(double ours, double theirs, double tolerance, const char *model, const char *what,
+                     size_t i)
+{
+    if (!(fabs(ours - theirs) <= tolerance))
+        fail_msg("%s, %s %zu: %.9g where PyTorch has %.9g", model, what, i, ours, theirs);
+}
+
+static void fill(float *input, size_t n, uint8_t *labels, int batch)
+{
+    struct random values = random_stream(3, 9, 0), classes = random_stream(3, 9, 1);
+    for (size_t i = 0; i < n; i++)
+        input[i] = random_uniform(&values, -1, 1);
+    for (int i = 0; i < batch; i++)
+        labels[i] = (uint8_t)random_below(&classes, 10);
+}
+
+static void compare_gradients(const json_t *run, const struct model_spec *model, float *gradients)
+{
+    size_t stride = (size_t)json_integer_value(json_object_get(run, "stride")), tensor = 0;
+    for (int i = 0; i < model->layer_count; i++) {
+        struct tensor views[2];
+        if (!network_layer_views(model, i, gradients, &views[0], &views[1]))
+            continue;
+        for (int v = 0; v < 2; v++, tensor++) {
+            double squares = 0, theirs = number(run, "gradient_norms", tensor);
+            for (size_t k = 0; k < tensor_elements(&views[v]); k++)
+                squares += (double)views[v].data[k] * views[v].data[k];
+            close_to(sqrt(squares), theirs, 1e-5 * theirs + 1e-7, model->name, "norm of gradient", tensor);
+        }
+    }
+    assert_int_equal(tensor, json_array_size(json_object_get(run, "gradient_norms")));
+    for (size_t i = 0; i * stride < model->parameters; i++) {
+        double theirs = number(run, "gradients", i);
+        close_to(gradients[i * stride], theirs, 1e-4 * fabs(theirs) + 1e-6, model->name, "gradient", i);
+    }
+}
+
+static void compare_run(const json_t *run, int threads)
+{
+    struct model_spec model;
+    struct error e = {0};
+    if (!model_from_json(json_object_get(run, "model"), &model, &e))
+        fail_msg("%s", e.text);
+    int batch = (int)json_integer_value(json_object_get(run, "batch"));
+    bool adam = strcmp(json_string_value(json_object_get(run, "optimizer")), "adam") == 0;
+    struct backend *backend = backend_cpu_open(threads, &e);
+    float *gradients = calloc(model.parameters, sizeof(float));
+    float *first = calloc(model.parameters, sizeof(float)), *second = calloc(model.parameters, sizeof(float));
+    struct network *network = network_new(&model, backend, batch, gradients, &e);
+    if (!network)
+        fail_msg("%s", e.text);
+    uint8_t labels[MAX_BATCH];
+    assert_true(batch <= MAX_BATCH);
+    network_init(network, (uint64_t)json_integer_value(json_object_get(run, "seed")));
+    fill(network_input(network), (size_t)batch * model_shape_elements(model.input), labels, batch);
+    size_t steps = json_array_size(json_object_get(run, "losses"));
+    assert_int_equal(steps, 10);
+    for (size_t i = 0; i < steps; i++) {
+        struct loss_sum sum;
+        double squares = 0;
+        assert_true(network_gradients(network, labels, batch, 1.0 / batch, &sum, &e));
+        close_to(sum.loss / batch, number(run, "losses", i), 2e-4, model.name, "loss of step", i);
+        if (i == 0) {
+            close_to(sum.loss / batch, number(run, "losses", i), 1e-6, model.name, "loss of step", i);
+            compare_gradients(run, &model, gradients);
+        }
+        struct adam_step step = {
+            .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .step = (long)i + 1};
+        if (adam)
+            assert_true(backend->ops->adam(backend, &step, network->parameters, gradients, first, second,
+                                           model.parameters, &squares, &e));
+        else
+            assert_true(backend->ops->sgd(backend, 0.05, 0.9, network->parameters, gradients, first,
+                                          model.parameters, &squares, &e));
+        double sum_of_squares = 0;
+        for (size_t k = 0; k < model.parameters; k++)
+            sum_of_squares += (double)gradients[k] * gradients[k];
+        assert_float_equal(squares / sum_of_squares, 1, 1e-9);
+    }
+    size_t stride = (size_t)json_integer_value(json_object_get(run, "stride"));
+    for (size_t i = 0; i * stride < model.parameters; i++)
+        close_to(network->parameters[i * stride], number(run, "parameters", i), 2e-4, model.name, "parameter",
+                 i);
+    network_free(network);
+    backend_close(backend);
+    free(gradients);
+    free(first);
+    free(second);
+}
+
+static void ten_steps(void **state)
+{
+    size_t index;
+    json_t *run;
+    int threads = *(int *)*state;
+    assert_int_equal(json_array_size(golden), 10);
+    json_array_foreach(golden, index, run)
+    {
+        compare_run(run, threads);
+    }
+}
+
+int main(void)
+{
+    int one = 1, two = 2;
+    const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(ten_steps, &one),
+                                       {"ten_steps_on_two_threads", ten_steps, NULL, NULL, &two}};
+    golden = json_load_file("tests/golden/training.json", 0, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    json_decref(golden);
+    return failed;
+}
