@@ -1,0 +1,144 @@
+/* Which implementations oneDNN picked, initial parameters, and what a network refuses and repeats. */
+#include "engine/base/random.h"
+#include "engine/nn/network.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+    struct model_spec model;
+    struct backend *backend;
+    float *gradients;
+    struct network *network;
+};
+
+static struct fixture make(const char *name, int batch, int threads)
+{
+    struct fixture f;
+    struct error e = {0};
+    assert_true(model_named(name, &f.model, &e));
+    f.backend = backend_cpu_open(threads, &e);
+    assert_non_null(f.backend);
+    f.gradients = calloc(f.model.parameters, sizeof(float));
+    f.network = network_new(&f.model, f.backend, batch, f.gradients, &e);
+    if (!f.network)
+        fail_msg("%s", e.text);
+    return f;
+}
+
+static void drop(struct fixture *f)
+{
+    network_free(f->network);
+    backend_close(f->backend);
+    free(f->gradients);
+}
+
+/* A reference implementation is hundreds of times slower and nothing else would tell. */
+static void no_reference_convolution(void **state)
+{
+    (void)state;
+    int batches[] = {1, 32, 64, 128}, found = 0;
+    for (int threads = 1; threads <= 2; threads++)
+        for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+            struct fixture f = make("cnn", batches[b], threads);
+            for (int i = 1; i < f.network->stage_count; i++)
+                for (int pass = 0; pass < PASSES; pass++) {
+                    const char *name = f.backend->ops->implementation(f.network->stages[i], (enum pass)pass);
+                    if (strncmp(name, "ref", 3) == 0)
+                        fail_msg("stage %d, pass %d: %s", i, pass, name);
+                    found += *name != 0;
+                }
+            drop(&f);
+        }
+    assert_int_equal(found, 8 * 8); /* three convolutions, three passes, but no gradient of the image */
+}
+
+static void initial_parameters(void **state)
+{
+    (void)state;
+    struct fixture f = make("cnn", 1, 1), g = make("cnn", 8, 2);
+    network_init(f.network, 1);
+    network_init(g.network, 1);
+    assert_memory_equal(f.network->parameters, g.network->parameters, f.model.parameters * sizeof(float));
+    assert_true(network_hash(f.network) == network_hash(g.network));
+    network_init(g.network, 2);
+    assert_true(network_hash(f.network) != network_hash(g.network));
+    for (int i = 0; i < f.model.layer_count; i++) {
+        struct tensor weights, biases;
+        if (!network_layer_views(&f.model, i, f.network->parameters, &weights, &biases))
+            continue;
+        size_t n = tensor_elements(&weights), inputs = n / weights.extent[0];
+        double bound = 1 / sqrt((double)inputs), mean = 0, squares = 0;
+        for (size_t k = 0; k < n; k++) {
+            assert_true(fabs((double)weights.data[k]) <= bound * 1.000001);
+            mean += weights.data[k] / (double)n;
+            squares += (double)weights.data[k] * weights.data[k] / (double)n;
+        }
+        /* of a uniform distribution: variance bound²/3; five standard errors of mean and variance */
+        assert_true(fabs(mean) < 5 * bound / sqrt(3.0 * (double)n));
+        assert_true(fabs(squares - bound * bound / 3) < 5 * bound * bound * sqrt(4.0 / 45 / (double)n));
+    }
+    drop(&f);
+    drop(&g);
+}
+
+/* Uniform logits cost log 10 nats whatever the label. */
+static void loss_of_nothing(void **state)
+{
+    (void)state;
+    struct fixture f = make("mlp", 3, 1);
+    struct error e = {0};
+    struct loss_sum sum;
+    uint8_t labels[3] = {0, 4, 9}, predicted[3] = {7, 7, 7};
+    assert_true(network_evaluate(f.network, labels, 3, &sum, predicted, &e)); /* all parameters are zero */
+    assert_float_equal(sum.loss, 3 * log(10), 1e-12);
+    assert_int_equal(sum.correct, 1);
+    assert_int_equal(predicted[2], 0);
+    /* A last bias of 1000 must not overflow: the loss of the label 4 is 1000. */
+    f.network->parameters[f.model.parameters - 10] = 1000;
+    assert_true(network_gradients(f.network, labels, 3, 1, &sum, &e));
+    assert_float_equal(sum.loss, 2000, 1e-6);
+    assert_float_equal(f.gradients[f.model.parameters - 10], 2, 1e-6);
+    drop(&f);
+}
+
+static void random_numbers(void **state)
+{
+    (void)state;
+    /* SplitMix64 from state 0: the first outputs of the published reference code */
+    struct random r = {0};
+    assert_true(random_next(&r) == 0xe220a8397b1dcdafu);
+    assert_true(random_next(&r) == 0x6e789e6aa1b965f4u);
+    uint32_t order[1000], seen[1000] = {0};
+    struct random a = random_stream(1, 2, 3);
+    random_permutation(&a, order, 1000);
+    int fixed = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_true(order[i] < 1000);
+        seen[order[i]]++;
+        fixed += order[i] == i;
+    }
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(seen[i], 1);
+    assert_true(fixed < 10); /* one is expected */
+    for (int i = 0; i < 1000; i++) {
+        float value = random_uniform(&a, -2, 3);
+        assert_true(value >= -2 && value < 3);
+        assert_true(random_below(&a, 3) < 3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_reference_convolution),
+                                       cmocka_unit_test(initial_parameters),
+                                       cmocka_unit_test(loss_of_nothing), cmocka_unit_test(random_numbers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
