@@ -251,7 +251,7 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
     if (named_series(p, count) > 1 && area.rows >= 6)
         draw_legend(c, rect_cut_rows(&area, 1), p, count);
     double ticks[AXIS_MAX_TICKS];
-    int most = area.rows / 2 + 1 > 6 ? 6 : area.rows / 2 + 1;
+    int most = area.rows / 3 + 1 > 6 ? 6 : area.rows / 3 + 1; /* at least two rows between labels */
     int ticks_count = axis_ticks(p->y, most, ticks);
     struct frame f = frame_of(area, p, ticks, ticks_count);
     if (f.inside.cols < 4 || f.inside.rows < 1)

@@ -95,7 +95,7 @@ static void draw_speed(struct run_view *v, struct canvas *c, struct rect area)
     struct rect in = canvas_box(c, area, "Samples/s, all ranks", ROLE_BORDER);
     plot_draw(c, in, &p);
     char text[32];
-    snprintf(text, sizeof text, " %6.0f ", m->samples_per_s);
+    snprintf(text, sizeof text, " %.0f ", m->samples_per_s);
     if (isfinite(m->samples_per_s))
         corner(c, area, plot_role(0), text);
 }
@@ -195,7 +195,7 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
 {
     const struct run_model *m = &v->m;
     const struct job_train *t = &m->job.train;
-    char lines[5][96];
+    char lines[6][96];
     int count = 0;
     if (!m->have_job)
         return;
@@ -212,6 +212,11 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
     double lr = isfinite(m->last_lr) ? m->last_lr : t->lr;
     snprintf(lines[count++], 96, "%s, lr %.1e, %s", t->optimizer, lr, t->schedule);
     snprintf(lines[count++], 96, "%s allreduce, %.16s", t->algo, m->device[0] ? m->device : t->device);
+    if (m->samples_per_s > 0 && m->ranks > 0) {
+        char time[24];
+        format_seconds((double)t->batch * m->ranks / m->samples_per_s, time, sizeof time);
+        snprintf(lines[count++], 96, "%s a step", time);
+    }
     if (m->origin[0] && strcmp(m->origin, "real"))
         snprintf(lines[count++], 96, "origin: %s", m->origin);
     for (int i = 0; i < count && i < area.rows; i++)
@@ -224,7 +229,7 @@ static void draw_step(const struct run_view *v, struct canvas *c, struct rect ar
     struct rect in = rect_inset(canvas_box(c, area, "A step", ROLE_BORDER), 0, 1);
     char text[32];
     if (isfinite(m->samples_per_s)) {
-        snprintf(text, sizeof text, " %6.0f samples/s ", m->samples_per_s);
+        snprintf(text, sizeof text, " %.0f samples/s ", m->samples_per_s);
         corner(c, area, ROLE_ACCENT, text);
     }
     int used = draw_shares(v, c, in);
