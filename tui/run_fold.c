@@ -58,6 +58,9 @@ static void add_note(struct run_model *m, double t, enum note_level level, const
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    for (char *at = text; *at; at++)
+        if (*at == '\t')
+            *at = ' '; /* print{} separates by tabs */
     if (m->note_count && !strcmp(m->notes[m->note_count - 1].text, text))
         return;
     char *kept = strdup(text);
@@ -285,6 +288,10 @@ static void fold_collective(struct run_model *m, const json_t *event)
 static void fold_point(struct run_model *m, const json_t *event)
 {
     const char *name = event_text(event, "series", "");
+    const char *question = event_text(event, "label", NULL);
+    if (!strcmp(name, "predicted") && question && !json_object_get(event, "x"))
+        add_note(m, event_number(event, "t", NAN), NOTE_INFO, "%s You said %g.", question,
+                 event_number(event, "y", NAN));
     struct run_points *p = NULL;
     for (int i = 0; i < m->points_count && !p; i++)
         if (!strcmp(m->points[i].name, name))

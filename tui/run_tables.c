@@ -176,6 +176,7 @@ static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
         axis_fit(&v->xs, x0, x1);
     if (isfinite(y0))
         axis_fit(&v->ys, y0, y1);
+    v->xs.unit = named && !strcmp(named->x_label, "bytes") ? AXIS_BYTES : AXIS_NUMBER;
     char title[192] = "Points";
     if (named && named->title[0])
         snprintf(title, sizeof title, "%s%s%s", named->title, named->y_label[0] ? ": " : "", named->y_label);
