@@ -217,7 +217,7 @@ static void fold_eval(struct run_model *m, const json_t *event)
         run_series_add(&m->eval_accuracy, step, accuracy);
     if (isfinite(loss))
         run_series_add(&m->eval_loss, step, loss);
-    estimate_steps(m, (long)step, m->eval_accuracy.count);
+    estimate_steps(m, (long)step, event_number(event, "epoch", NAN));
 }
 
 static struct run_op *op_of(struct run_model *m, long op)

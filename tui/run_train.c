@@ -107,8 +107,8 @@ static void draw_progress(const struct run_view *v, struct canvas *c, struct rec
     int col = line.col + 1, end = line.col + line.cols - 1;
     char text[64];
     if (m->have_job && m->job.train.epochs > 0 && isfinite(m->epoch)) {
-        /* The stream counts epochs from 1; a fraction says how far the epoch is. */
-        int epoch = (int)floor(m->epoch);
+        /* The stream tells how many epochs have been done, as a fraction. */
+        int epoch = (int)floor(m->epoch - 1e-9) + 1;
         epoch = epoch < 1 ? 1 : epoch > m->job.train.epochs ? m->job.train.epochs : epoch;
         snprintf(text, sizeof text, "epoch %d/%d", epoch, m->job.train.epochs);
         col += canvas_text(c, line.row, col, end - col, ROLE_TEXT, 0, text) + 2;
