@@ -314,6 +314,12 @@ static void bridge_gaps(const struct terminal *t, struct cell *line, int cols)
     }
 }
 
+static bool same(const struct cell *a, const struct cell *b)
+{
+    return a->glyph == b->glyph && a->combining == b->combining && a->role == b->role &&
+           a->attributes == b->attributes;
+}
+
 void term_show(struct terminal *t, const struct canvas *c)
 {
     int rows = c->rows < t->rows ? c->rows : t->rows, cols = c->cols < t->cols ? c->cols : t->cols;
@@ -329,12 +335,12 @@ void term_show(struct terminal *t, const struct canvas *c)
         bridge_gaps(t, line, cols);
         struct cell *shown = t->shown + (size_t)row * (size_t)t->cols;
         for (int col = 0; col < cols; col++) {
-            if (!memcmp(&line[col], &shown[col], sizeof *shown))
+            if (same(&line[col], &shown[col]))
                 continue;
             /* The second half of a wide character comes with its first. */
             if (line[col].glyph)
                 put_cell(t, row, col, &line[col]);
-            else if (col > 0 && !memcmp(&line[col - 1], &shown[col - 1], sizeof *shown))
+            else if (col > 0 && same(&line[col - 1], &shown[col - 1]))
                 put_cell(t, row, col - 1, &line[col - 1]);
             shown[col] = line[col];
             changed = true;
