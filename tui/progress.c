@@ -22,7 +22,7 @@ enum { PREDICTIONS_MAX = 1000 };
 struct progress {
     char file[PATH_MAX]; /* "" where there is no home */
     json_t *root;
-    struct timespec seen; /* modification time of what was read */
+    struct stat seen; /* the file as it was read */
     char warning[PATH_MAX + 256];
     bool warned, readonly;
 };
@@ -68,6 +68,43 @@ static json_t *empty(void)
     return json_pack("{s:i, s:{}, s:{}, s:[]}", "version", 1, "lessons", "exercises", "predictions");
 }
 
+/* Replaces the file; the file before becomes the backup. */
+static bool replace(struct progress *p, const json_t *root)
+{
+    char temporary[PATH_MAX + 16], backup[PATH_MAX + 16];
+    name_beside(temporary, p->file, ".new");
+    name_beside(backup, p->file, ".bak");
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS);
+    int fd = text ? open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    bool ok = fd >= 0;
+    for (size_t done = 0, length = ok ? strlen(text) : 0; ok && done < length;) {
+        ssize_t n = write(fd, text + done, length - done);
+        if (n < 0 && errno != EINTR)
+            ok = false;
+        else if (n > 0)
+            done += (size_t)n;
+    }
+    ok = ok && fsync(fd) == 0;
+    if (fd >= 0 && close(fd) != 0)
+        ok = false;
+    free(text);
+    if (ok) {
+        /* The backup is a hard link to the old file, so that at every moment one whole file has the name. */
+        unlink(backup);
+        if (link(p->file, backup) != 0 && errno != ENOENT)
+            errno = 0; /* a filesystem without hard links goes without a backup */
+        ok = rename(temporary, p->file) == 0;
+    }
+    int why = errno;
+    if (!ok && fd >= 0)
+        unlink(temporary);
+    struct stat info;
+    if (ok && stat(p->file, &info) == 0)
+        p->seen = info;
+    errno = why;
+    return ok;
+}
+
 /* Reads the file, or its backup where it is broken. A new reference; NULL where memory is short. */
 static json_t *read_file(struct progress *p)
 {
@@ -75,7 +112,7 @@ static json_t *read_file(struct progress *p)
     if (!p->file[0] || stat(p->file, &info) != 0)
         return empty();
     json_t *root = parse(p->file);
-    p->seen = info.st_mtim;
+    p->seen = info;
     if (root)
         return root;
     char backup[PATH_MAX + 16], broken[PATH_MAX + 16];
@@ -87,7 +124,12 @@ static json_t *read_file(struct progress *p)
          root ? "your progress file was broken; its backup is used, the broken one is kept as %s"
               : "your progress file was broken and has no backup; it is kept as %s",
          broken);
-    return root ? root : empty();
+    if (!root)
+        root = empty();
+    /* Written at once, so that the next reading finds it; where that fails the next note says so. */
+    if (root)
+        replace(p, root);
+    return root;
 }
 
 struct progress *progress_load(struct error *e)
@@ -118,11 +160,17 @@ void progress_free(struct progress *p)
     free(p);
 }
 
+/* Files are replaced, so a new one has another inode, even within one tick of the filesystem's clock. */
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 bool progress_refresh(struct progress *p)
 {
     struct stat info;
-    if (p->readonly || !p->file[0] || stat(p->file, &info) != 0 ||
-        (info.st_mtim.tv_sec == p->seen.tv_sec && info.st_mtim.tv_nsec == p->seen.tv_nsec))
+    if (p->readonly || !p->file[0] || stat(p->file, &info) != 0 || same_file(&info, &p->seen))
         return false;
     json_t *root = read_file(p);
     if (!root)
@@ -130,43 +178,6 @@ bool progress_refresh(struct progress *p)
     json_decref(p->root);
     p->root = root;
     return true;
-}
-
-/* Replaces the file by the present root; the file before becomes the backup. */
-static bool replace(struct progress *p)
-{
-    char temporary[PATH_MAX + 16], backup[PATH_MAX + 16];
-    name_beside(temporary, p->file, ".new");
-    name_beside(backup, p->file, ".bak");
-    char *text = json_dumps(p->root, JSON_INDENT(2) | JSON_SORT_KEYS);
-    int fd = text ? open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
-    bool ok = fd >= 0;
-    for (size_t done = 0, length = ok ? strlen(text) : 0; ok && done < length;) {
-        ssize_t n = write(fd, text + done, length - done);
-        if (n < 0 && errno != EINTR)
-            ok = false;
-        else if (n > 0)
-            done += (size_t)n;
-    }
-    ok = ok && fsync(fd) == 0;
-    if (fd >= 0 && close(fd) != 0)
-        ok = false;
-    free(text);
-    if (ok) {
-        /* The backup is a hard link to the old file, so that at every moment one whole file has the name. */
-        unlink(backup);
-        if (link(p->file, backup) != 0 && errno != ENOENT)
-            errno = 0; /* a filesystem without hard links goes without a backup */
-        ok = rename(temporary, p->file) == 0;
-    }
-    int why = errno;
-    if (!ok && fd >= 0)
-        unlink(temporary);
-    struct stat info;
-    if (ok && stat(p->file, &info) == 0)
-        p->seen = info.st_mtim;
-    errno = why;
-    return ok;
 }
 
 /*
@@ -193,7 +204,7 @@ static void note(struct progress *p, const struct note *n)
     /* A lock that is held for long belongs to a hung filesystem: do not hang with it. */
     bool locked = false;
     for (int i = 0;
-         fd >= 0 && i < 100 && !(locked = flock(fd, LOCK_EX | LOCK_NB) == 0) && errno == EWOULDBLOCK; i++)
+         fd >= 0 && i < 1000 && !(locked = flock(fd, LOCK_EX | LOCK_NB) == 0) && errno == EWOULDBLOCK; i++)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     json_t *root = fd >= 0 ? read_file(p) : NULL;
     if (root) {
@@ -201,7 +212,7 @@ static void note(struct progress *p, const struct note *n)
         p->root = root;
     }
     n->change(p->root, n);
-    if (fd < 0 || !replace(p)) {
+    if (fd < 0 || !replace(p, p->root)) {
         warn(p, "progress is not kept: the folder of %s cannot be written", p->file);
         p->readonly = true;
     }
