@@ -185,6 +185,7 @@ static void copy(lua_State *from, int index, lua_State *to, lua_copy_function *f
         break;
     case LUA_TTABLE: {
         lua_newtable(to);
+        int table = lua_gettop(to); /* absolute: both may be the same state */
         for (lua_pushnil(from); lua_next(from, index); lua_pop(from, 1)) {
             int top = lua_gettop(from), type = lua_type(from, top - 1);
             /* As keys only what has the same meaning in the other state. */
@@ -192,7 +193,7 @@ static void copy(lua_State *from, int index, lua_State *to, lua_copy_function *f
                 continue;
             copy(from, top - 1, to, NULL, NULL, depth + 1);
             copy(from, top, to, function, self, depth + 1);
-            lua_rawset(to, -3);
+            lua_rawset(to, table);
         }
         break;
     }
