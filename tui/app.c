@@ -8,6 +8,7 @@
 #include "tui/help.h"
 #include "tui/keymap.h"
 #include "tui/progress.h"
+#include "tui/wrap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ struct app {
     bool ended, scripted;
     double clock; /* scripted only */
     struct app_terminal terminal;
-    char message[512];
+    char message[1200]; /* an error's sentence fits */
     enum role message_role;
     int asking; /* the action a yes is given to; 0: no question */
     struct help_overlay help;
@@ -303,20 +304,25 @@ static void draw_header(struct canvas *c, struct rect row, struct layer *layer)
     }
 }
 
-static void draw_message(struct app *app, struct canvas *c, struct rect row)
+/* Over as many rows above the footer as the sentence needs, up to a third of the window. */
+static void draw_message(struct app *app, struct canvas *c, struct rect area)
 {
-    canvas_fill(c, row, ' ', ROLE_TEXT, 0);
-    const char *mark = app->message_role == ROLE_BAD ? "✗ " : app->message_role == ROLE_GOOD ? "✓ " : "» ";
-    int col = 1 + canvas_text(c, row.row, 1, 2, app->message_role, ATTR_BOLD, mark);
-    int width = row.cols - 2 - col;
-    if (app->asking)
-        width -= 14;
-    col += canvas_text(c, row.row, col, width, app->message_role, 0, app->message);
+    enum { ANSWERS = 14 };
+    int width = area.cols - 4, rows = wrap_rows(app->message, app->asking ? width - ANSWERS : width);
+    if (rows > area.rows / 3)
+        rows = area.rows / 3;
+    struct rect box = rect_cut_rows(&area, -(rows > 0 ? rows : 1));
+    canvas_fill(c, box, ' ', ROLE_TEXT, 0);
+    const char *mark = app->message_role == ROLE_BAD ? "✗" : app->message_role == ROLE_GOOD ? "✓" : "»";
+    canvas_text(c, box.row, 1, 1, app->message_role, ATTR_BOLD, mark);
+    struct rect text = {box.row, 3, box.rows, app->asking ? width - ANSWERS : width};
+    wrap_text(c, text, app->message_role, 0, app->message);
     if (app->asking) {
-        canvas_text(c, row.row, col + 2, 1, ROLE_KEY, ATTR_BOLD, "y");
-        canvas_text(c, row.row, col + 4, 3, ROLE_MUTED, 0, "yes");
-        canvas_text(c, row.row, col + 9, 1, ROLE_KEY, ATTR_BOLD, "n");
-        canvas_text(c, row.row, col + 11, 2, ROLE_MUTED, 0, "no");
+        int row = box.row + box.rows - 1, col = box.rows > 1 ? c->cols - 13 : 5 + text_columns(app->message);
+        canvas_text(c, row, col, 1, ROLE_KEY, ATTR_BOLD, "y");
+        canvas_text(c, row, col + 2, 3, ROLE_MUTED, 0, "yes");
+        canvas_text(c, row, col + 7, 1, ROLE_KEY, ATTR_BOLD, "n");
+        canvas_text(c, row, col + 9, 2, ROLE_MUTED, 0, "no");
     }
 }
 
@@ -332,7 +338,6 @@ void app_draw(struct app *app, struct canvas *c)
     }
     struct rect area = canvas_whole(c);
     struct rect header = rect_cut_rows(&area, 1), footer = rect_cut_rows(&area, -1);
-    struct rect message = {area.row + area.rows - 1, 0, 1, c->cols};
     layer->class->draw(layer->state, app, c, area);
     draw_header(c, header, layer);
     if (app->help.open) {
@@ -343,7 +348,7 @@ void app_draw(struct app *app, struct canvas *c)
         keymap_footer(c, footer, layer->class->keys, globals(app));
     }
     if (app->message[0])
-        draw_message(app, c, message);
+        draw_message(app, c, area);
 }
 
 bool app_edit(struct app *app, const char *file, struct error *e)

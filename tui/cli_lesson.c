@@ -18,6 +18,11 @@
 
 enum { MEASURE = 78 };
 
+static bool utf8(void)
+{
+    return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
 static void list(const struct course *course, const struct progress *progress, bool json)
 {
     for (int i = 0; i < course->count; i++) {
@@ -42,7 +47,9 @@ static void list(const struct course *course, const struct progress *progress, b
             snprintf(state, sizeof state, "done");
         else if (percent)
             snprintf(state, sizeof state, "%d %% read", percent);
-        printf("%-22s %-34s %3d min  %s\n", lesson->name, lesson->title, lesson->minutes, state);
+        printf("%-22s ", lesson->name);
+        plain_print_text(lesson->title, 34, utf8(), stdout);
+        printf(" %3d min%s%s\n", lesson->minutes, *state ? "  " : "", state);
     }
 }
 
@@ -59,8 +66,7 @@ static bool print(const char *name, const char *lang, bool json, struct error *e
         event_set_text(line, "text", text);
         ok = event_write(STDOUT_FILENO, line, e);
     } else if (ok) {
-        bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-        plain_print_doc(&doc, utf8, stdout);
+        plain_print_doc(&doc, utf8(), stdout);
     }
     markdown_free(&doc);
     free(text);

@@ -177,13 +177,16 @@ static void say(struct follower *f, const json_t *event)
                event_text(event, "accepted", "-"));
     } else if (!strcmp(name, "case")) {
         clear_line(f);
-        printf("%lld ranks, %lld elements: the sum is right on %lld ranks\n", event_integer(event, "ranks", 0),
-               event_integer(event, "length", 0), event_integer(event, "right_ranks", 0));
+        printf("%lld ranks, %lld elements: the sum is right on %lld ranks\n",
+               event_integer(event, "ranks", 0), event_integer(event, "length", 0),
+               event_integer(event, "right_ranks", 0));
     } else if (!strcmp(name, "nested")) {
         clear_line(f);
         bool ok = json_is_true(json_object_get(event, "ok"));
         printf("%s %s: %s\n", event_text(event, "kind", "run"), event_text(event, "run", "?"),
-               strcmp(event_text(event, "state", ""), "ended") ? "started" : ok ? "done" : "failed");
+               strcmp(event_text(event, "state", ""), "ended") ? "started"
+               : ok                                            ? "done"
+                                                               : "failed");
     } else if (!strcmp(name, "point") && !strcmp(event_text(event, "series", ""), "predicted")) {
         clear_line(f);
         char value[32];

@@ -82,6 +82,7 @@ static void *home_open(struct app *app, const char *argument, struct error *e)
     machine_look(&h->machine);
     recent_refresh(&h->recent);
     h->refreshed = app_now(app);
+    h->title = app_course(app) ? app_course(app)->title : "no course";
     h->selected = continue_at(app);
     if (!app_course(app))
         app_message(app, ROLE_BAD, "%s", app_course_error(app));
@@ -187,8 +188,8 @@ static bool home_tick(void *view, struct app *app, double now)
 
 static void home_title(void *view, char *text, size_t size)
 {
-    (void)view;
-    snprintf(text, size, "Deep learning on clusters");
+    const struct home *h = view;
+    snprintf(text, size, "%s", h->title);
 }
 
 const struct view_class view_home = {

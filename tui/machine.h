@@ -16,6 +16,7 @@ struct machine {
     bool gpu;       /* an NVIDIA device file */
 };
 
+/* RINGSIDE_MACHINE="HOST CORES GIB [mpirun] [gpu] [scheduler]" is believed instead of looking: for tests of screens. */
 void machine_look(struct machine *machine);
 
 #endif

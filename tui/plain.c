@@ -25,6 +25,21 @@ void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out
     fputc('\n', out);
 }
 
+void plain_print_text(const char *text, int columns, bool utf8, FILE *out)
+{
+    int used = 0;
+    for (uint32_t glyph; (glyph = utf8_next(&text));) {
+        char bytes[8];
+        used += glyph_columns(glyph);
+        if (glyph < 32 || (glyph >= 127 && glyph < 160))
+            glyph = '?';
+        if (!utf8 && glyph_columns(glyph) == 0)
+            continue;
+        fwrite(bytes, 1, (size_t)utf8_put(bytes, utf8 ? glyph : glyph_ascii(glyph)), out);
+    }
+    fprintf(out, "%*s", used < columns ? columns - used : 0, "");
+}
+
 void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out)
 {
     int h = 0;

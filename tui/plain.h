@@ -16,6 +16,9 @@ struct md_doc;
 /* A whole lesson; headings below the first are underlined. */
 void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out);
 
+/* A text without a line's end; utf8 false: as near ASCII. Padded with blanks to `columns`. */
+void plain_print_text(const char *text, int columns, bool utf8, FILE *out);
+
 /* A row of cells (a line of a lesson) as one line; utf8 false: as near ASCII. */
 void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out);
 

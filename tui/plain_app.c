@@ -185,13 +185,18 @@ static void runs(struct plain *p)
 
 static void outline(const struct plain *p)
 {
-    printf("%s\n\n", p->course->title);
+    plain_print_text(p->course->title, 0, p->utf8, stdout);
+    puts("\n");
     for (int i = 0; i < p->course->count; i++) {
         const struct course_lesson *l = &p->course->lessons[i];
         const char *state = *l->exercise && progress_passed(p->progress, l->exercise) ? ", done"
                             : progress_read(p->progress, l->name)                     ? ", read"
                                                                                       : "";
-        printf("%2d  %s (%d min%s)\n    %s\n", i + 1, l->title, l->minutes, state, l->question);
+        printf("%2d  ", i + 1);
+        plain_print_text(l->title, 0, p->utf8, stdout);
+        printf(" (%d min%s)\n    ", l->minutes, state);
+        plain_print_text(l->question, 0, p->utf8, stdout);
+        puts("");
     }
 }
 
