@@ -1,0 +1,81 @@
+#include "engine/train/telemetry.h"
+
+#include "engine/base/event.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void meter_reset(struct meter *m)
+{
+    memset(m, 0, sizeof *m);
+    m->began = sink_clock();
+}
+
+bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
+                    long global_batch, double lr, double grad_norm, struct error *e)
+{
+    double n = (double)m->steps, wall = sink_clock() - m->began;
+    json_t *event = sink_event(sink, "step");
+    event_set_integer(event, "step", step);
+    event_set_number(event, "epoch", epoch);
+    event_set_number(event, "loss", m->loss / n);
+    event_set_number(event, "samples_per_s", n * (double)global_batch / wall);
+    event_set_number(event, "compute_s", m->compute_s / n);
+    event_set_number(event, "comm_s", m->comm_s / n);
+    event_set_number(event, "exposed_comm_s", m->comm_s / n);
+    event_set_number(event, "data_s", m->data_s / n);
+    event_set_number(event, "lr", lr);
+    event_set_number(event, "grad_norm", grad_norm);
+    return sink_emit(sink, event, e);
+}
+
+static double resident_bytes(void)
+{
+    long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (!f)
+        return 0;
+    if (fscanf(f, "%*s %ld", &pages) != 1)
+        pages = 0;
+    fclose(f);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* What a rank tells of itself. */
+struct rank_report {
+    char host[64];
+    double samples_per_s, compute_s, comm_s, data_s, rss_bytes;
+};
+
+bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch,
+                     struct error *e)
+{
+    double n = m->steps > 0 ? (double)m->steps : 1;
+    struct rank_report mine = {.samples_per_s = (double)m->steps * batch / (sink_clock() - m->began),
+                               .compute_s = m->compute_s / n,
+                               .comm_s = m->comm_s / n,
+                               .data_s = m->data_s / n,
+                               .rss_bytes = resident_bytes()};
+    gethostname(mine.host, sizeof mine.host - 1);
+    int size = comm_size(comm);
+    struct rank_report *all = calloc((size_t)size, sizeof *all);
+    if (!all)
+        return error_set(e, ERROR_FAILED, "not enough memory for the reports of %d ranks", size);
+    bool ok = comm_gather(comm, &mine, sizeof mine, all, e);
+    for (int r = 0; ok && comm_rank(comm) == 0 && r < size; r++) {
+        json_t *event = sink_event(sink, "rank");
+        event_set_integer(event, "rank", r);
+        event_set_text(event, "host", all[r].host);
+        event_set_text(event, "device", "cpu");
+        event_set_number(event, "samples_per_s", all[r].samples_per_s);
+        event_set_number(event, "compute_s", all[r].compute_s);
+        event_set_number(event, "comm_s", all[r].comm_s);
+        event_set_number(event, "data_s", all[r].data_s);
+        event_set_number(event, "rss_bytes", all[r].rss_bytes);
+        ok = sink_emit(sink, event, e);
+    }
+    free(all);
+    return ok;
+}
