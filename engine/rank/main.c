@@ -8,6 +8,7 @@
  */
 #include "engine/rank/heartbeat.h"
 #include "engine/rank/rank.h"
+#include "engine/train/trainer.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +22,9 @@
 static bool work(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
                  bool *right, struct error *e)
 {
+    struct train_result result;
     switch (job->kind) {
+    case JOB_TRAIN: return train_run(job, rundir, comm, sink, &result, e);
     case JOB_ALLREDUCE: return rank_allreduce(job, rundir, comm, sink, right, e);
     default:
         return error_set(e, ERROR_INPUT, "%s: a job of the kind \"%s\" is not for ringside-rank", rundir,
