@@ -27,7 +27,7 @@ struct runs_options {
     int count;
 };
 
-/* --- list ---------------------------------------------------------------------------------------------------------------- */
+/* --- list --- */
 
 static void list_one(const char *dir, bool json, int id_width)
 {
@@ -92,7 +92,7 @@ static int runs_list(const struct runs_options *o, struct error *e)
     return 0;
 }
 
-/* --- one run --------------------------------------------------------------------------------------------------------------- */
+/* --- one run --- */
 
 static int runs_watch(const struct runs_options *o, struct error *e)
 {

@@ -63,7 +63,7 @@ void text_grouped(char *text, size_t size, double value)
     text[used] = 0;
 }
 
-/* --- the line of progress ------------------------------------------------------------------------------------------ */
+/* --- the line of progress --- */
 
 static void clear_line(struct follower *f)
 {
@@ -105,7 +105,7 @@ static void show_progress(struct follower *f)
     fflush(stdout);
 }
 
-/* --- events as lines ------------------------------------------------------------------------------------------------- */
+/* --- events as lines --- */
 
 static void say_run(const struct run_model *m)
 {
@@ -199,7 +199,7 @@ static void say(struct follower *f, const json_t *event)
     }
 }
 
-/* --- the report --------------------------------------------------------------------------------------------------------- */
+/* --- the report --- */
 
 static void report_ranks(FILE *to, const struct run_model *m)
 {
@@ -250,7 +250,7 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
     text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);
 }
 
-/* --- the loop ----------------------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 
 /* Takes in what is there; how many events it was. */
 static int take_events(struct follower *f, bool quiet)

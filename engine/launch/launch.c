@@ -28,8 +28,7 @@
  * ever. */
 enum { READY_MS = 30000, READY_FD = 3, SCRIPT_LIMIT = 4 << 20 };
 
-/* --- the supervisor's start
- * ------------------------------------------------------------------------------------- */
+/* --- the supervisor's start --- */
 
 /* In a grandchild of the caller: becomes the supervisor. Only async-signal-safe calls. */
 static void become_supervisor(const char *program, const char *dir, int ready)
@@ -165,8 +164,7 @@ int supervise_main(int argc, char **argv)
     return code;
 }
 
-/* --- the run's directory
- * ------------------------------------------------------------------------------------------ */
+/* --- the run's directory --- */
 
 /* A path of the caller's as it is from everywhere. */
 static bool make_absolute(const char *name, char path[PATH_MAX], struct error *e)
