@@ -8,23 +8,24 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct job, member), sizeof(((struct job *)0)->member)
-#define NO_LIST 0, 0
-#define NUMBER(member, name, type, min, max)                                                                 \
+#define NUMBER(member, field, kind, least, most)                                                             \
     {                                                                                                        \
-        name, type, AT(member), NO_LIST, min, max, NULL                                                      \
+        .name = (field), .type = (kind), .offset = offsetof(struct job, member), .min = (least),             \
+        .max = (most)                                                                                        \
     }
-#define CHOICE(member, name, choices)                                                                        \
+#define CHOICE(member, field, words)                                                                         \
     {                                                                                                        \
-        name, TEXT, AT(member), NO_LIST, 0, 0, choices                                                       \
+        .name = (field), .type = TEXT, .offset = offsetof(struct job, member),                               \
+        .size = sizeof(((struct job *)0)->member), .choices = (words)                                        \
     }
-#define LIST(member, count, capacity, name, type, min, max)                                                  \
+#define LIST(member, count, room, field, kind, least, most)                                                  \
     {                                                                                                        \
-        name, type, AT(member), offsetof(struct job, count), capacity, min, max, NULL                        \
+        .name = (field), .type = (kind), .offset = offsetof(struct job, member),                             \
+        .count_offset = offsetof(struct job, count), .capacity = (room), .min = (least), .max = (most)       \
     }
 #define END                                                                                                  \
     {                                                                                                        \
-        NULL, TEXT, 0, 0, NO_LIST, 0, 0, NULL                                                                \
+        .name = NULL                                                                                         \
     }
 
 const struct job_field job_common_fields[] = {

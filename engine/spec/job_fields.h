@@ -11,9 +11,9 @@ enum field_type { TEXT, INT, LONG, SIZE, SEED, REAL, BOOL, JSON, INTS, LONGS, SI
 struct job_field {
     const char *name;
     enum field_type type;
+    int capacity;        /* of a list: how many fit, */
+    size_t count_offset; /* and where its length is kept */
     size_t offset, size; /* in struct job; size of a text */
-    size_t count_offset; /* of a list: where its length is kept, */
-    int capacity;        /* and how many fit */
     double min, max;     /* of a number, or of each number of a list */
     const char *choices; /* of a text: "adam|sgd"; NULL: any text */
 };
