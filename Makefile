@@ -62,6 +62,7 @@ $(LIBSHARED) $(LIBFRONT) $(LIBBACK):
 # Hand-written loops over the parameter buffer are the engine's own kernels: let the compiler vectorise them.
 $(BUILD)/engine/nn/%.o $(BUILD)/engine/comm/%.o $(BUILD)/engine/data/%.o: OPT := $(subst -O2,-O3,$(OPT))
 $(BUILD)/engine/nn/%.o $(BUILD)/engine/train/%.o $(BUILD)/engine/data/%.o: CFLAGS += -fopenmp
+$(BUILD)/engine/nn/%.o: CFLAGS += -ffp-contract=fast
 $(BUILD)/engine/comm/%.o $(BUILD)/engine/rank/%.o $(BUILD)/engine/profile/%.o $(BUILD)/tests/mpi/%.o: CFLAGS += $(MPI_C)
 $(BUILD)/tui/%.o $(BUILD)/tests/unit/tui/%.o: CFLAGS += $(CURSES_C) $(CMARK_C)
 

@@ -26,7 +26,8 @@ struct stage_spec {
     struct model_shape in, out;
     int kernel, stride, padding; /* conv2d; maxpool: kernel and stride are its size */
     bool relu;                   /* conv2d, maxpool, dense: a relu follows and is done at once */
-    bool input_gradient;         /* backward also computes the gradient of the stage's input */
+    int pool;            /* conv2d: a maxpool of this size follows the relu and is done at once; else 0 */
+    bool input_gradient; /* backward also computes the gradient of the stage's input */
     size_t weight_offset, weights, bias_offset, biases;
 };
 
@@ -48,6 +49,9 @@ struct adam_step {
 
 struct backend_ops {
     const char *name; /* "cpu": shown to the learner */
+
+    /* Whether this convolution can do the relu and the maxpool behind it in one go; out is the convolution's own. */
+    bool (*fuses_pool)(const struct stage_spec *conv, int size);
 
     /* previous is NULL for the input stage, which is filled through input_data. */
     bool (*stage_new)(struct backend *b, const struct stage_spec *spec, struct stage *previous,

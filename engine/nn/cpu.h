@@ -17,8 +17,8 @@
  * the picking itself, which runs before they are ready: there the plain version has to do.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&                \
-    defined(__GNUC__) && !defined(__clang__)
-#define CPU_KERNEL __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+    !defined(__clang__) && defined(__GNUC__) && __GNUC__ >= 12
+#define CPU_KERNEL __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CPU_KERNEL
 #endif
@@ -40,6 +40,7 @@ struct cpu_layout {
 };
 
 struct cpu_conv;
+struct cpu_image;
 
 struct stage {
     struct backend *backend;
@@ -52,6 +53,7 @@ struct stage {
     bool grad_shared;         /* grad is value's memory: backward writes one over the other */
     bool backward_reads_value;
     struct cpu_conv *conv;
+    struct cpu_image *image;
     dnnl_primitive_t to_plain, from_plain; /* flatten: the two reorders; NULL where it is plain already */
 };
 
@@ -78,6 +80,14 @@ void cpu_conv_free(struct stage *s);
 bool cpu_conv_forward(struct stage *s, const float *parameters, struct error *e);
 bool cpu_conv_backward(struct stage *s, const float *parameters, float *gradients, struct error *e);
 const char *cpu_conv_implementation(const struct stage *s, enum pass pass);
+
+/* cpu_image.c: the first convolution, on images of one channel, with the relu and the maxpool behind it. */
+bool cpu_image_possible(const struct stage_spec *conv, int pool);
+bool cpu_image_new(struct stage *s, struct error *e); /* sets layout */
+void cpu_image_free(struct stage *s);
+void cpu_image_forward(struct stage *s, const float *parameters);
+void cpu_image_backward(struct stage *s, float *gradients);
+const char *cpu_image_implementation(enum pass pass);
 
 /* cpu_dense.c: matrix products. */
 bool cpu_dense_forward(struct stage *s, const float *parameters, struct error *e);

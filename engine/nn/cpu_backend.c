@@ -97,6 +97,7 @@ static void cpu_stage_free(struct stage *s)
     if (!s)
         return;
     cpu_conv_free(s);
+    cpu_image_free(s);
     dnnl_primitive_destroy(s->to_plain);
     dnnl_primitive_destroy(s->from_plain);
     if (!s->grad_shared)
@@ -141,7 +142,7 @@ static bool flatten_new(struct stage *s, struct error *e)
 static bool stage_layout(struct stage *s, struct error *e)
 {
     switch (s->spec.kind) {
-    case STAGE_CONV2D: return cpu_conv_new(s, e);
+    case STAGE_CONV2D: return s->spec.pool ? cpu_image_new(s, e) : cpu_conv_new(s, e);
     case STAGE_MAXPOOL:
     case STAGE_RELU: return layout_like_previous(s, e);
     case STAGE_FLATTEN: return flatten_new(s, e);
@@ -177,7 +178,7 @@ static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, stru
     s->cpu = b->self;
     s->spec = *spec;
     s->previous = previous;
-    s->backward_reads_value = spec->relu || spec->kind == STAGE_MAXPOOL;
+    s->backward_reads_value = (spec->relu && !spec->pool) || spec->kind == STAGE_MAXPOOL;
     if (!stage_layout(s, e) || !gradient_room(s, e) || !(s->value = cpu_floats(s->layout.bytes, e))) {
         cpu_stage_free(s);
         return false;
@@ -210,7 +211,11 @@ static bool flatten_move(struct stage *s, bool backward, struct error *e)
 static bool cpu_forward(struct stage *s, const float *parameters, struct error *e)
 {
     switch (s->spec.kind) {
-    case STAGE_CONV2D: return cpu_conv_forward(s, parameters, e);
+    case STAGE_CONV2D:
+        if (!s->image)
+            return cpu_conv_forward(s, parameters, e);
+        cpu_image_forward(s, parameters);
+        return true;
     case STAGE_DENSE: return cpu_dense_forward(s, parameters, e);
     case STAGE_FLATTEN: return flatten_move(s, false, e);
     case STAGE_MAXPOOL: cpu_pool_forward(s); return true;
@@ -226,7 +231,11 @@ static bool cpu_backward(struct stage *s, const float *parameters, float *gradie
 {
     bool wanted = s->spec.input_gradient;
     switch (s->spec.kind) {
-    case STAGE_CONV2D: return cpu_conv_backward(s, parameters, gradients, e);
+    case STAGE_CONV2D:
+        if (!s->image)
+            return cpu_conv_backward(s, parameters, gradients, e);
+        cpu_image_backward(s, gradients);
+        return true;
     case STAGE_DENSE: return cpu_dense_backward(s, parameters, gradients, e);
     case STAGE_FLATTEN: return !wanted || flatten_move(s, true, e);
     case STAGE_MAXPOOL:
@@ -252,7 +261,9 @@ static bool cpu_read(struct stage *s, float *out, struct error *e)
 
 static const char *cpu_implementation(const struct stage *s, enum pass pass)
 {
-    return s->spec.kind == STAGE_CONV2D ? cpu_conv_implementation(s, pass) : "";
+    if (s->image)
+        return cpu_image_implementation(pass);
+    return s->conv ? cpu_conv_implementation(s, pass) : "";
 }
 
 static void cpu_close(struct backend *b)
@@ -268,6 +279,7 @@ static void cpu_close(struct backend *b)
 
 static const struct backend_ops cpu_ops = {
     .name = "cpu",
+    .fuses_pool = cpu_image_possible,
     .stage_new = cpu_stage_new,
     .stage_free = cpu_stage_free,
     .input_data = cpu_input_data,

@@ -5,15 +5,9 @@
  * that it is about to write anyway, and may write each window's gradients over its values.
  */
 #include "engine/nn/cpu.h"
+#include "engine/nn/cpu_lanes.h"
 
 #include <string.h>
-
-enum { LANES = 8 };
-typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
-typedef int32_t mask __attribute__((vector_size(LANES * sizeof(float))));
-
-/* The helpers below are always inlined: how they would pass vectors on a machine without AVX does not matter. */
-#pragma GCC diagnostic ignored "-Wpsabi"
 
 /* One image of one block of channels. */
 struct plane {
@@ -23,50 +17,31 @@ struct plane {
     bool relu;
 };
 
-static inline __attribute__((always_inline)) lanes load(const float *from)
+LANES_INLINE void window_forward(const float *in, float *out, size_t row, size_t step, int size, bool relu)
 {
-    lanes value;
-    memcpy(&value, from, sizeof value);
-    return value;
-}
-
-static inline __attribute__((always_inline)) void store(float *to, lanes value)
-{
-    memcpy(to, &value, sizeof value);
-}
-
-static inline __attribute__((always_inline)) lanes select_lanes(mask which, lanes yes, lanes no)
-{
-    return (lanes)(((mask)yes & which) | ((mask)no & ~which));
-}
-
-static inline __attribute__((always_inline)) void window_forward(const float *in, float *out, size_t row,
-                                                                 size_t step, int size, bool relu)
-{
-    lanes best = relu ? (lanes){0} : load(in);
+    lanes best = relu ? (lanes){0} : lanes_load(in);
     for (int y = 0; y < size; y++)
         for (int x = 0; x < size; x++) {
-            lanes value = load(in + (size_t)y * row + (size_t)x * step);
-            best = select_lanes(value > best, value, best);
+            lanes value = lanes_load(in + (size_t)y * row + (size_t)x * step);
+            best = lanes_select(value > best, value, best);
         }
-    store(out, best);
+    lanes_store(out, best);
 }
 
 /* in and grad_in may be the same memory: each place is read before it is written, and only once. */
-static inline __attribute__((always_inline)) void window_backward(const float *in, const float *out,
-                                                                  const float *grad_out, float *grad_in,
-                                                                  size_t row, size_t step, int size,
-                                                                  bool relu)
+LANES_INLINE void window_backward(const float *in, const float *out, const float *grad_out, float *grad_in,
+                                  size_t row, size_t step, int size, bool relu)
 {
-    lanes best = load(out), left = load(grad_out); /* left: the gradient until its place is found */
+    lanes best = lanes_load(out),
+          left = lanes_load(grad_out); /* left: the gradient until its place is found */
     if (relu)
-        left = select_lanes(best > 0, left, (lanes){0});
+        left = lanes_select(best > 0, left, (lanes){0});
     for (int y = 0; y < size; y++)
         for (int x = 0; x < size; x++) {
             size_t at = (size_t)y * row + (size_t)x * step;
-            mask here = load(in + at) == best;
-            store(grad_in + at, select_lanes(here, left, (lanes){0}));
-            left = select_lanes(here, (lanes){0}, left);
+            lane_mask here = lanes_load(in + at) == best;
+            lanes_store(grad_in + at, lanes_select(here, left, (lanes){0}));
+            left = lanes_select(here, (lanes){0}, left);
         }
 }
 

@@ -50,8 +50,15 @@ static bool add_stages(struct network *n, int *i, bool *learned_before, struct e
     bool pooled = false;
     int used = 1;
     if (spec.kind == STAGE_CONV2D && follows(m, *i + 1, LAYER_RELU) && follows(m, *i + 2, LAYER_MAXPOOL)) {
-        pool = stage_from_layer(&m->layers[*i + 2], n->batch, true);
-        pool.relu = pooled = true;
+        const struct layer_spec *last = &m->layers[*i + 2];
+        if (ops->fuses_pool(&spec, last->size)) {
+            spec.relu = true;
+            spec.pool = last->size;
+            spec.out = last->out;
+        } else {
+            pool = stage_from_layer(last, n->batch, true);
+            pool.relu = pooled = true;
+        }
         used = 3;
     } else if ((spec.kind == STAGE_CONV2D || spec.kind == STAGE_MAXPOOL || spec.kind == STAGE_DENSE) &&
                follows(m, *i + 1, LAYER_RELU)) {

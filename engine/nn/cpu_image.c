@@ -1,0 +1,207 @@
+/*
+ * The first convolution of a network for grey images: one input channel, 3×3, then relu, then maxpool 2. oneDNN fills
+ * one channel up to a whole block and so does its weight gradient eight times; and the convolution's output is the
+ * largest tensor of such a network, written and read several times only to be reduced to a quarter. Here each 4×4 patch
+ * of the image gives its four results in registers, of which the largest leaves them, with a byte that says which
+ * it was (NONE: relu closed it). Backward spreads each gradient to the patch it came from by that byte.
+ */
+#include "engine/nn/cpu.h"
+#include "engine/nn/cpu_lanes.h"
+
+#include <stdlib.h>
+
+enum { KERNEL = 3, TAPS = KERNEL * KERNEL, POOL = 2, WINDOW = POOL * POOL, NONE = WINDOW };
+
+struct cpu_image {
+    int width, out_height, out_width, channels, block;
+    float *weights; /* [channels / LANES][TAPS + 1][LANES]: the taps, then the bias */
+    float *sums;    /* the same of gradients, one set a thread */
+    int8_t *which;  /* of each output: which of the window's four it is, or NONE */
+};
+
+bool cpu_image_possible(const struct stage_spec *conv, int pool)
+{
+    return conv->kind == STAGE_CONV2D && !conv->input_gradient && conv->in.channels == 1 &&
+           conv->kernel == KERNEL && conv->stride == 1 && conv->padding == 0 && pool == POOL &&
+           conv->out.channels % LANES == 0;
+}
+
+static size_t set_size(const struct cpu_image *c)
+{
+    return (size_t)c->channels * (TAPS + 1);
+}
+
+/* What oneDNN's convolutions want next: blocks as wide as the machine's registers. */
+static int preferred_block(int channels)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f") && channels % 16 == 0)
+        return 16;
+#endif
+    return channels % LANES == 0 ? LANES : 1;
+}
+
+bool cpu_image_new(struct stage *s, struct error *e)
+{
+    const struct model_shape *out = &s->spec.out;
+    dnnl_dims_t dims = {s->spec.batch, out->channels, out->height, out->width};
+    dnnl_memory_desc_t md;
+    struct cpu_image *c = s->image = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
+    c->width = s->spec.in.width;
+    c->out_height = out->height;
+    c->out_width = out->width;
+    c->channels = out->channels;
+    c->block = preferred_block(out->channels);
+    if (!cpu_check(
+            dnnl_memory_desc_init_by_tag(&md, 4, dims, dnnl_f32, c->block == 16 ? dnnl_nChw16c : dnnl_nChw8c),
+            "describe an image", e))
+        return false;
+    cpu_layout_from(&md, &s->layout);
+    c->weights = cpu_floats(set_size(c) * sizeof(float), e);
+    c->sums = c->weights ? cpu_floats(set_size(c) * sizeof(float) * (size_t)s->backend->threads, e) : NULL;
+    c->which = calloc(s->layout.bytes / sizeof(float), 1);
+    if (c->sums && !c->which)
+        error_set(e, ERROR_FAILED, "there is not enough memory for a convolution; use a smaller batch");
+    return c->sums && c->which;
+}
+
+void cpu_image_free(struct stage *s)
+{
+    if (!s->image)
+        return;
+    free(s->image->weights);
+    free(s->image->sums);
+    free(s->image->which);
+    free(s->image);
+}
+
+/* The eight channels from `group` on, where their outputs of an image begin. */
+static size_t group_offset(const struct cpu_image *c, int group)
+{
+    size_t plane = (size_t)c->out_height * (size_t)c->out_width * (size_t)c->block;
+    int channel = group * LANES;
+    return (size_t)(channel / c->block) * plane + (size_t)(channel % c->block);
+}
+
+LANES_INLINE lanes convolve(const lanes *taps, lanes bias, const float *patch, int width)
+{
+    lanes sum = bias;
+#pragma GCC unroll 9
+    for (int k = 0; k < TAPS; k++)
+        sum += taps[k] * lanes_all(patch[k / KERNEL * width + k % KERNEL]);
+    return sum;
+}
+
+CPU_KERNEL static void group_forward(const struct cpu_image *c, const float *image, const float *weights,
+                                     float *out, int8_t *which)
+{
+    lanes taps[TAPS], bias = lanes_load(weights + TAPS * LANES);
+    int width = c->width, out_width = c->out_width, block = c->block;
+#pragma GCC unroll 9
+    for (int k = 0; k < TAPS; k++)
+        taps[k] = lanes_load(weights + k * LANES);
+    for (int y = 0; y < c->out_height; y++)
+        for (int x = 0; x < out_width; x++) {
+            const float *patch = image + (ptrdiff_t)POOL * y * width + POOL * x;
+            ptrdiff_t at = ((ptrdiff_t)y * out_width + x) * block;
+            lanes best = {0};
+            lane_mask found = (lane_mask){0} + NONE;
+            for (int i = 0; i < WINDOW;
+                 i++) { /* the first of equals counts: only what is larger replaces it */
+                lanes value = convolve(taps, bias, patch + i / POOL * width + i % POOL, width);
+                lane_mask larger = value > best;
+                best = lanes_select(larger, value, best);
+                found = (larger & i) | (~larger & found);
+            }
+            lanes_store(out + at, best);
+            lanes_store_bytes(which + at, found);
+        }
+}
+
+/* Adds to sums, laid out as weights. */
+CPU_KERNEL static void group_backward(const struct cpu_image *c, const float *image, const float *grad,
+                                      const int8_t *which, float *sums)
+{
+    lanes taps[TAPS], bias = lanes_load(sums + TAPS * LANES);
+    int width = c->width, out_width = c->out_width, block = c->block;
+#pragma GCC unroll 9
+    for (int k = 0; k < TAPS; k++)
+        taps[k] = lanes_load(sums + k * LANES);
+    for (int y = 0; y < c->out_height; y++)
+        for (int x = 0; x < out_width; x++) {
+            const float *patch = image + (ptrdiff_t)POOL * y * width + POOL * x;
+            ptrdiff_t at = ((ptrdiff_t)y * out_width + x) * block;
+            lane_mask found = lanes_load_bytes(which + at);
+            lanes all = lanes_load(grad + at);
+#pragma GCC unroll 4
+            for (int i = 0; i < WINDOW; i++) {
+                lanes mine = (lanes)((lane_mask)all & (found == i));
+                const float *corner = patch + i / POOL * width + i % POOL;
+                bias += mine;
+#pragma GCC unroll 9
+                for (int k = 0; k < TAPS; k++)
+                    taps[k] += mine * lanes_all(corner[k / KERNEL * width + k % KERNEL]);
+            }
+        }
+#pragma GCC unroll 9
+    for (int k = 0; k < TAPS; k++)
+        lanes_store(sums + k * LANES, taps[k]);
+    lanes_store(sums + TAPS * LANES, bias);
+}
+
+void cpu_image_forward(struct stage *s, const float *parameters)
+{
+    const struct cpu_image *c = s->image;
+    const float *weights = parameters + s->spec.weight_offset, *bias = parameters + s->spec.bias_offset;
+    for (int o = 0; o < c->channels; o++) {
+        float *set = c->weights + (size_t)(o / LANES) * (TAPS + 1) * LANES + o % LANES;
+        for (int k = 0; k < TAPS; k++)
+            set[k * LANES] = weights[o * TAPS + k];
+        set[TAPS * LANES] = bias[o];
+    }
+    size_t in_size = model_shape_elements(s->spec.in), out_size = model_shape_elements(s->spec.out);
+    const float *in = s->previous->value;
+#pragma omp parallel for schedule(static) num_threads(s->backend->threads) if (s->backend->threads > 1)
+    for (int i = 0; i < s->spec.batch; i++)
+        for (int g = 0; g < c->channels / LANES; g++) {
+            size_t at = (size_t)i * out_size + group_offset(c, g);
+            group_forward(c, in + (size_t)i * in_size, c->weights + (size_t)g * (TAPS + 1) * LANES,
+                          s->value + at, c->which + at);
+        }
+}
+
+void cpu_image_backward(struct stage *s, float *gradients)
+{
+    struct cpu_image *c = s->image;
+    size_t in_size = model_shape_elements(s->spec.in), out_size = model_shape_elements(s->spec.out);
+    size_t set = set_size(c);
+    int threads = s->backend->threads, batch = s->spec.batch;
+    const float *in = s->previous->value, *grad = s->grad;
+    memset(c->sums, 0, set * (size_t)threads * sizeof(float));
+    /* A part of the batch for each set of sums, whichever thread takes it: the same sums in every run. */
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int t = 0; t < threads; t++)
+        for (int i = (int)((long)batch * t / threads); i < (int)((long)batch * (t + 1) / threads); i++)
+            for (int g = 0; g < c->channels / LANES; g++) {
+                size_t at = (size_t)i * out_size + group_offset(c, g);
+                group_backward(c, in + (size_t)i * in_size, grad + at, c->which + at,
+                               c->sums + (size_t)t * set + (size_t)g * (TAPS + 1) * LANES);
+            }
+    float *weights = gradients + s->spec.weight_offset, *bias = gradients + s->spec.bias_offset;
+    for (int t = 1; t < threads; t++)
+        for (size_t k = 0; k < set; k++)
+            c->sums[k] += c->sums[(size_t)t * set + k];
+    for (int o = 0; o < c->channels; o++) {
+        const float *sums = c->sums + (size_t)(o / LANES) * (TAPS + 1) * LANES + o % LANES;
+        for (int k = 0; k < TAPS; k++)
+            weights[o * TAPS + k] = sums[k * LANES];
+        bias[o] = sums[TAPS * LANES];
+    }
+}
+
+const char *cpu_image_implementation(enum pass pass)
+{
+    return pass == PASS_BACKWARD_DATA ? "" : "image:3x3,relu,pool2";
+}

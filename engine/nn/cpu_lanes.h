@@ -1,0 +1,60 @@
+/*
+ * cpu_lanes.h - eight floats at a time, in the compiler's own vectors. Private to engine/nn/cpu*.c.
+ *
+ * Eight is what a block of channels is made of. The compiler splits or fuses these vectors as the instruction
+ * set of each clone of a CPU_KERNEL asks for.
+ */
+#ifndef RINGSIDE_NN_CPU_LANES_H
+#define RINGSIDE_NN_CPU_LANES_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { LANES = 8 };
+typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
+typedef int32_t lane_mask __attribute__((vector_size(LANES * sizeof(float)))); /* 0 or -1 in each lane */
+
+#define LANES_INLINE static inline __attribute__((always_inline, unused))
+
+/* The helpers are always inlined: how they would pass vectors on a machine without AVX does not matter. */
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+LANES_INLINE lanes lanes_load(const float *from)
+{
+    lanes value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+LANES_INLINE void lanes_store(float *to, lanes value)
+{
+    memcpy(to, &value, sizeof value);
+}
+
+LANES_INLINE lanes lanes_all(float x)
+{
+    return x - (lanes){0}; /* minus, since -0 + 0 would be 0: the compiler can leave it out */
+}
+
+LANES_INLINE lanes lanes_select(lane_mask which, lanes yes, lanes no)
+{
+    return (lanes)(((lane_mask)yes & which) | ((lane_mask)no & ~which));
+}
+
+/* The lowest byte of each lane. */
+LANES_INLINE void lanes_store_bytes(int8_t to[LANES], lane_mask value)
+{
+    typedef int8_t all_bytes __attribute__((vector_size(LANES * sizeof(float))));
+    all_bytes picked = __builtin_shuffle((all_bytes)value, (all_bytes){0, 4, 8, 12, 16, 20, 24, 28});
+    memcpy(to, &picked, LANES);
+}
+
+LANES_INLINE lane_mask lanes_load_bytes(const int8_t from[LANES])
+{
+    typedef int8_t lane_bytes __attribute__((vector_size(LANES)));
+    lane_bytes bytes;
+    memcpy(&bytes, from, LANES);
+    return __builtin_convertvector(bytes, lane_mask);
+}
+
+#endif
