@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { IDLE_SPINS = 1000 }; /* polls of about 0.1 us */
+enum { IDLE_SPINS = 10000 }; /* polls of about 0.1 us: 1 ms, far less than the turn that a yield may cost */
 
 struct idle {
     unsigned polls;
