@@ -256,7 +256,7 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
     char kind[20], name[64];
     subject(m, kind, sizeof kind, name, sizeof name);
     bool nil = has(m, "a nil value");
-    bool element = !strcmp(name, "?");
+    bool element = !strcmp(name, "?") || !strcmp(name, "integer index");
     if (!strncmp(m, "attempt to ", 11) && nil && !strcmp(kind, "global")) {
         WHAT("'%s' is not defined (its value is nil)", name);
         TODO("give it a value first, or check the spelling");
@@ -284,7 +284,7 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
         TODO("%s", has(m, "string") && has(line, "+") ? "texts are joined with .."
                    : has(m, "vector")                 ? "vectors are added with x:add(y)"
                                                       : "calculate with numbers only");
-    } else if (has(m, "not enough memory")) {
+    } else if (has(m, "not enough memory") || has(m, "resulting string too large")) {
         WHAT("the script needs more memory than the %.0f MiB it may have", cap_mib);
         TODO("look for a table or a text that grows in a loop");
     } else if (has(m, "stack overflow")) {

@@ -118,6 +118,35 @@ static int sandbox_print(lua_State *L)
     return 0;
 }
 
+static int xpcall_end(lua_State *L, int status, lua_KContext context)
+{
+    (void)context;
+    bool ok = status == LUA_OK || status == LUA_YIELD;
+    if (!ok) {
+        lua_pushvalue(L, 1);
+        lua_insert(L, -2);
+        lua_pcall(L, 1, 1, 0);
+        lua_replace(L, 2);
+        lua_settop(L, 2);
+    }
+    lua_pushboolean(L, ok);
+    lua_insert(L, 2);
+    return lua_gettop(L) - 1;
+}
+
+/*
+ * Lua's own xpcall calls its handler where the error is, and an error of the hook is where no hook looks at the
+ * clock. So here the handler is called after the stack has been unwound.
+ */
+static int sandbox_xpcall(lua_State *L)
+{
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 1);
+    lua_copy(L, 2, 1);
+    lua_replace(L, 2); /* handler, function, arguments */
+    return xpcall_end(L, lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, xpcall_end), 0);
+}
+
 /* A finalizer runs where no hook looks at the clock. */
 static int sandbox_setmetatable(lua_State *L)
 {
@@ -171,6 +200,7 @@ static const char *const left_out[] = {"load",    "loadstring", "loadfile", "dof
 
 static const luaL_Reg replaced[] = {
     {"print", sandbox_print},
+    {"xpcall", sandbox_xpcall},
     {"setmetatable", sandbox_setmetatable},
     {"collectgarbage", sandbox_collectgarbage},
     {NULL, NULL},
@@ -401,6 +431,16 @@ void lua_sandbox_explain(struct lua_sandbox *s, const char *message, int line, s
     }
     f->line = line;
     copy_line(s->text ? s->text : "", s->length, line, f->source, sizeof f->source);
+    /* "for i in range(3):" is found out in the line that follows: to Lua the colon begins a method call. */
+    if (line > 1 && (!strncmp(message, "'do' expected", 13) || !strncmp(message, "'then' expected", 15))) {
+        char before[sizeof f->source];
+        copy_line(s->text ? s->text : "", s->length, line - 1, before, sizeof before);
+        size_t n = strlen(before);
+        if (n > 0 && before[n - 1] == ':') {
+            memcpy(f->source, before, sizeof before);
+            f->line = line - 1;
+        }
+    }
     lua_message_translate(message, f->source, (double)s->cap / (1 << 20), f->what, sizeof f->what, f->todo,
                           sizeof f->todo);
 }

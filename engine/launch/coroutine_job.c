@@ -112,7 +112,7 @@ static bool announce(const struct job *job, struct event_sink *sink, int ranks, 
     json_t *event = sink_event(sink, "run"), *hosts = json_array();
     json_array_append_new(hosts, json_string(host));
     event_set_text(event, "origin", "real");
-    json_object_set_new(event, "job", job_to_json(job));
+    event_set_text(event, "job", job_kind_name(job->kind));
     event_set_integer(event, "ranks", ranks);
     json_object_set_new(event, "hosts", hosts);
     event_set_text(event, "device", "cpu");

@@ -290,7 +290,7 @@ static void announce_run(struct supervision *s)
     gethostname(host, sizeof host - 1);
     json_t *event = sink_event(s->host.sink, "run");
     event_set_text(event, "origin", "real");
-    json_object_set_new(event, "job", job_to_json(s->job));
+    event_set_text(event, "job", job_kind_name(s->job->kind));
     event_set_integer(event, "ranks", 1);
     json_object_set_new(event, "hosts", json_pack("[s]", host));
     event_set_text(event, "device", "cpu");
