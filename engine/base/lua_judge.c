@@ -134,7 +134,7 @@ void lua_verdict_add(struct lua_verdict *v, const struct lua_case *c, const stru
 
 bool lua_verdict_emit(const struct lua_verdict *v, struct event_sink *sink, struct error *e)
 {
-    if (!v->ok && *v->sentence && !sink_note(sink, "error", v->sentence, e))
+    if (!v->ok && *v->sentence && !v->told && !sink_note(sink, "error", v->sentence, e))
         return false;
     json_t *done = sink_event(sink, "done");
     json_object_set_new(done, "ok", json_boolean(v->ok));
@@ -166,7 +166,8 @@ bool lua_judge_hops(struct event_sink *sink, const struct lua_case *c, const str
     return true;
 }
 
-json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c, const struct lua_deadlock *d)
+json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c, const struct lua_deadlock *d,
+                        struct lua_verdict *v)
 {
     json_t *event = sink_event(sink, "fault"), *cycle = json_array();
     for (int i = 0; i < d->count; i++)
@@ -174,7 +175,8 @@ json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c,
     event_set_integer(event, "rank", d->ranks[0]);
     event_set_text(event, "kind", "deadlock");
     event_set_integer(event, "waiting_for", d->waiting_for);
-    event_set_text(event, "text", d->sentence);
+    event_set_text(event, "text", *v->sentence ? v->sentence : d->sentence);
+    v->told = true;
     json_object_set_new(event, "cycle", cycle);
     event_set_integer(event, "case", c->number);
     event_set_integer(event, "ranks", c->ranks);

@@ -47,6 +47,7 @@ json_t *lua_judge_event(const struct event_sink *sink, const struct lua_case *c,
 /* The whole job's answer: the first case that is not right decides, and its sentence says why. */
 struct lua_verdict {
     bool ok, stop; /* stop: a deadlock or an error, which would come again in every case that follows */
+    bool told;     /* a fault event has said the sentence */
     int exit_code; /* 0, 1, or 2 where the script has a mistake */
     char sentence[1000];
 };
@@ -58,8 +59,8 @@ bool lua_verdict_emit(const struct lua_verdict *v, struct event_sink *sink, stru
 /* Emits hop events of one rank. */
 bool lua_judge_hops(struct event_sink *sink, const struct lua_case *c, const struct lua_hop *hops, int count,
                     struct error *e);
-/* {"ev":"fault","kind":"deadlock", ...} */
-json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c,
-                        const struct lua_deadlock *d);
+/* {"ev":"fault","kind":"deadlock", ...} with the verdict's sentence, which is told by that. */
+json_t *lua_judge_fault(const struct event_sink *sink, const struct lua_case *c, const struct lua_deadlock *d,
+                        struct lua_verdict *v);
 
 #endif

@@ -92,7 +92,7 @@ bool coroutine_case(const struct lua_rank_script *script, const struct lua_case 
             done = lua_judge_hops(sink, c, tally->hops, tally->hop_count, e);
         }
         if (stuck)
-            done = done && sink_emit(sink, lua_judge_fault(sink, c, stuck), e);
+            done = done && sink_emit(sink, lua_judge_fault(sink, c, stuck, verdict), e);
         done = done && sink_emit(sink, lua_judge_event(sink, c, stage.reports, stuck), e);
     }
     stage_clear(&stage);

@@ -29,8 +29,11 @@ static void nested_clear(struct nested *n)
     json_decref(n->collectives), json_decref(n->cases), json_decref(n->done);
 }
 
-static void take_event(struct nested *n, json_t *event)
+static void take_event(struct lua_host *h, struct nested *n, json_t *event)
 {
+    /* An instant check leaves no run of its ranks behind, so what is worth drawing goes into its own stream. */
+    if (h->instant && event_is(event, "hop"))
+        sink_emit(h->sink, json_deep_copy(event), NULL);
     const struct {
         const char *name;
         json_t *list;
@@ -52,6 +55,8 @@ static void take_event(struct nested *n, json_t *event)
 
 static void announce(struct lua_host *h, const struct nested *n, const struct job *job, const char *state)
 {
+    if (h->instant)
+        return;
     json_t *event = sink_event(h->sink, "nested");
     event_set_text(event, "run", rundir_id(n->dir));
     event_set_text(event, "kind", job_kind_name(job->kind));
@@ -90,7 +95,7 @@ static bool follow(struct lua_host *h, struct nested *n, struct error *e)
     while (!n->done && !over) {
         json_t *event = run_reader_next(reader);
         if (event) {
-            take_event(n, event);
+            take_event(h, n, event);
             json_decref(event);
             continue;
         }
@@ -103,7 +108,7 @@ static bool follow(struct lua_host *h, struct nested *n, struct error *e)
         if (run_status_read(n->dir, &status, NULL) && run_state_ended(status.state)) {
             /* Its last lines may have come since the reader looked. */
             while (!n->done && (event = run_reader_next(reader))) {
-                take_event(n, event);
+                take_event(h, n, event);
                 json_decref(event);
             }
             over = true;
@@ -214,6 +219,19 @@ static void add_failed_case(struct nested *n, const struct job *job)
     json_array_append_new(n->cases, c);
 }
 
+/* Deletes the run once its supervisor has written its last word. */
+static void forget(const struct nested *n)
+{
+    struct run_status status;
+    for (int i = 0; i < 100; i++) {
+        if (run_status_read(n->dir, &status, NULL) && run_state_ended(status.state)) {
+            rundir_delete(n->dir, NULL);
+            return;
+        }
+        nanosleep(&(struct timespec){0, 5000000}, NULL);
+    }
+}
+
 static json_t *rank_script(struct lua_host *h, const json_t *args, struct error *e)
 {
     struct job job;
@@ -252,6 +270,8 @@ static json_t *rank_script(struct lua_host *h, const json_t *args, struct error 
         event_set_text(answer, "mode", job.rank_script.coroutines ? "coroutines" : "mpi");
         event_set_text(answer, "run", rundir_id(n.dir));
         json_object_set_new(answer, "cases", plain(n.cases));
+        if (h->instant)
+            forget(&n);
         break;
     }
     nested_clear(&n);

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#define STABLE_S 0.5      /* a wait shorter than this is none */
-#define OTHERS_SAY_S 0.5  /* after the first error */
+#define STABLE_S 0.5     /* a wait shorter than this is none */
+#define OTHERS_SAY_S 0.5 /* after the first error */
 enum { CONFIRMATIONS = 2 };
 
 struct seat {
@@ -160,7 +160,8 @@ static bool same_ranks(const struct lua_deadlock *a, const struct lua_deadlock *
 
 bool referee_deadlock(struct referee *r, struct lua_deadlock *d)
 {
-    if (!find_deadlock(r, d)) {
+    /* Who waits for a rank that has ended with an error waits in vain, but the error is what is to be told. */
+    if (r->first_failure > 0 || !find_deadlock(r, d)) {
         r->suspicious = false;
         return false;
     }

@@ -164,8 +164,8 @@ static bool run_case(struct worker *w, const struct lua_case *c, struct error *e
     const struct lua_tally *tally = w->rank ? lua_rank_tally(w->rank) : NULL;
     if (tally && c->draw_hops && tally->hop_count > 0) {
         struct pending p;
-        if (!w->all->ops->send_start(w->all, 0, TAG_HOPS, tally->hops, (size_t)tally->hop_count * sizeof *tally->hops,
-                                     false, &p, e) ||
+        if (!w->all->ops->send_start(w->all, 0, TAG_HOPS, tally->hops,
+                                     (size_t)tally->hop_count * sizeof *tally->hops, false, &p, e) ||
             !complete(w, &p, e))
             return false;
     }
@@ -194,7 +194,8 @@ static bool say_go(struct worker *w, int number, struct error *e)
 {
     for (int i = 1; i < w->all->size; i++) {
         struct pending p;
-        if (!w->all->ops->send_start(w->all, i, TAG_GO, &number, sizeof number, false, &p, e) || !complete(w, &p, e))
+        if (!w->all->ops->send_start(w->all, i, TAG_GO, &number, sizeof number, false, &p, e) ||
+            !complete(w, &p, e))
             return false;
     }
     return true;
@@ -225,7 +226,8 @@ static json_t *silent_fault(struct worker *w, const struct lua_case *c, int rank
                             size_t size)
 {
     snprintf(text, size,
-             "rank %d has computed for %.0f s without sending, receiving or coming to an end; look for a loop that never "
+             "rank %d has computed for %.0f s without sending, receiving or coming to an end; look for a "
+             "loop that never "
              "ends, or a text pattern that never finishes",
              rank, seconds);
     json_t *event = sink_event(w->sink, "fault");
@@ -248,7 +250,7 @@ static void end_in_deadlock(struct worker *w, const struct lua_case *c, const st
 {
     const struct lua_report *reports = referee_reports(w->referee);
     lua_verdict_add(&w->verdict, c, reports, d);
-    sink_emit(w->sink, lua_judge_fault(w->sink, c, d), NULL);
+    sink_emit(w->sink, lua_judge_fault(w->sink, c, d, &w->verdict), NULL);
     sink_emit(w->sink, lua_judge_event(w->sink, c, reports, d), NULL);
     give_up(w);
 }
@@ -262,6 +264,7 @@ static void end_in_silence(struct worker *w, const struct lua_case *c, int rank,
         memcpy(reports, referee_reports(w->referee), (size_t)c->ranks * sizeof *reports);
         snprintf(reports[rank].failure, sizeof reports[rank].failure, "%s", text);
         lua_verdict_add(&w->verdict, c, reports, NULL);
+        w->verdict.told = true;
         sink_emit(w->sink, lua_judge_event(w->sink, c, reports, NULL), NULL);
     }
     give_up(w);
@@ -335,11 +338,10 @@ static void *guard(void *self)
         long long since = atomic_load(&w->stepping_since);
         double seconds = since > 0 ? rank_clock() - (double)since * 1e-6 : 0;
         if (seconds > RANK_SCRIPT_SILENT_S && !atomic_load(&w->over)) {
-            struct lua_verdict verdict = {.exit_code = ERROR_INPUT};
+            struct lua_verdict verdict = {.exit_code = ERROR_INPUT, .told = true};
             struct lua_case c = {.number = w->news.case_number};
             char text[300];
             sink_emit(w->sink, silent_fault(w, &c, 0, seconds, text, sizeof text), NULL);
-            snprintf(verdict.sentence, sizeof verdict.sentence, "%s", text);
             lua_verdict_emit(&verdict, w->sink, NULL);
             _exit(1);
         }
@@ -365,8 +367,8 @@ static bool lead(struct worker *w, struct error *e)
     return ok;
 }
 
-bool rank_script(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink, bool *right,
-                 struct error *e)
+bool rank_script(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
+                 bool *right, struct error *e)
 {
     const struct job_ranks *j = &job->rank_script;
     if (!rank_announce(job, "cpu", comm, sink, e))
@@ -387,7 +389,8 @@ bool rank_script(const struct job *job, const char *rundir, struct comm *comm, s
                                              .started = sink_started(),
                                              .print = print_line,
                                              .print_self = w};
-        w->case_count = lua_cases(j->counts, j->count_total, j->lengths, j->length_total, w->cases, CASES_MAX);
+        w->case_count =
+            lua_cases(j->counts, j->count_total, j->lengths, j->length_total, w->cases, CASES_MAX);
         w->sink = sink;
         w->rundir = rundir;
         w->comm = comm;

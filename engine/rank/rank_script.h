@@ -15,8 +15,8 @@
 #include "engine/spec/job.h"
 
 /* As the functions of rank.h. Does not return where a deadlock or an error leaves ranks that wait for ever. */
-bool rank_script(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink, bool *right,
-                 struct error *e);
+bool rank_script(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
+                 bool *right, struct error *e);
 
 /* --- rank_referee.c: what the ranks tell rank 0, and what it makes of it ----------------------------------- */
 
