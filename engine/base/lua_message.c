@@ -286,7 +286,7 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
                                                       : "calculate with numbers only");
     } else if (has(m, "not enough memory") || has(m, "resulting string too large")) {
         WHAT("the script needs more memory than the %.0f MiB it may have", cap_mib);
-        TODO("look for a table or a text that grows in a loop");
+        TODO("look for a table or a text that grows in a loop, or a function that calls itself without end");
     } else if (has(m, "stack overflow")) {
         WHAT("functions call each other without end");
         TODO("give the function a case in which it returns without calling itself");
