@@ -18,21 +18,39 @@ static bool duplicate(MPI_Comm *comm, struct error *e)
     return mpi_ok(MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN), "starting MPI", e);
 }
 
-/* Whether this host has more ranks than cores that this process may use. */
-static bool find_crowded(bool *crowded, struct error *e)
+/* How many ranks this host has. */
+static bool count_host_ranks(int *ranks, struct error *e)
 {
     MPI_Comm host = MPI_COMM_NULL;
-    int ranks = 1;
     if (!mpi_ok(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
                 "starting MPI", e))
         return false;
-    MPI_Comm_size(host, &ranks);
+    MPI_Comm_size(host, ranks);
     MPI_Comm_free(&host);
+    return true;
+}
+
+/* Whether these are more than the cores this process may use. */
+static bool is_crowded(int ranks)
+{
     cpu_set_t cores;
     int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
     /* Ranks bound to a core each see one core only, which is theirs. */
-    *crowded = count > 1 ? ranks > count : ranks > sysconf(_SC_NPROCESSORS_ONLN);
-    return true;
+    return count > 1 ? ranks > count : ranks > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Bytes that processes may still have without swapping, as the kernel estimates; -1: it does not tell. */
+static double memory_available(void)
+{
+    FILE *f = fopen("/proc/meminfo", "r");
+    char line[128];
+    double kib = -1;
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "MemAvailable:", 13) == 0)
+            kib = strtod(line + 13, NULL);
+    if (f)
+        fclose(f);
+    return kib < 0 ? -1 : kib * 1024;
 }
 
 struct comm *comm_open(int *argc, char ***argv, struct error *e)
@@ -53,13 +71,12 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm data = MPI_COMM_NULL;
-    bool crowded = false;
-    if (!find_crowded(&crowded, e) || !duplicate(&c->collective, e) || !duplicate(&c->fault, e) ||
+    if (!count_host_ranks(&c->host_ranks, e) || !duplicate(&c->collective, e) || !duplicate(&c->fault, e) ||
         !duplicate(&data, e) || !mpi_ok(MPI_Comm_rank(MPI_COMM_WORLD, &c->rank), "starting MPI", e) ||
         !mpi_ok(MPI_Comm_size(MPI_COMM_WORLD, &c->size), "starting MPI", e))
         goto fail;
     mpi_transport_init(&c->data, c, data, c->rank, c->size);
-    c->data.transport.crowded = crowded;
+    c->data.transport.crowded = is_crowded(c->host_ranks);
     if (c->rank == 0 && c->size > 1 &&
         !mpi_ok(
             MPI_Irecv(c->fault_text, COMM_SENTENCE, MPI_CHAR, MPI_ANY_SOURCE, 0, c->fault, &c->fault_request),
@@ -104,9 +121,18 @@ struct transport *comm_transport(struct comm *c)
 
 float *comm_buffer(struct comm *c, size_t elements, struct error *e)
 {
-    (void)c;
-    size_t bytes = elements <= SIZE_MAX / 8 ? (elements * sizeof(float) + 64) / 64 * 64 : 0;
-    float *buffer = bytes ? aligned_alloc(64, bytes) : NULL;
+    /* Linux promises more memory than there is and kills who uses it: ask before, for all ranks of the host. */
+    double wanted = (double)elements * sizeof(float) * c->host_ranks, available = memory_available();
+    if (available >= 0 && wanted > available) {
+        error_set(e, ERROR_FAILED,
+                  "a buffer of %.3g GB in each of %d ranks does not fit into the %.3g GB of memory that this "
+                  "host has "
+                  "left: choose a smaller size or fewer ranks",
+                  (double)elements * sizeof(float) / 1e9, c->host_ranks, available / 1e9);
+        return NULL;
+    }
+    size_t bytes = (elements * sizeof(float) + 64) / 64 * 64;
+    float *buffer = elements <= SIZE_MAX / 8 ? aligned_alloc(64, bytes) : NULL;
     if (!buffer) {
         error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu elements", elements);
         return NULL;
@@ -117,7 +143,7 @@ float *comm_buffer(struct comm *c, size_t elements, struct error *e)
 
 void comm_buffer_free(struct comm *c, float *buffer)
 {
-    (void)c;
+    (void)c; /* a buffer that ranks share will need it */
     free(buffer);
 }
 

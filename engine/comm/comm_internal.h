@@ -24,6 +24,7 @@ struct mpi_transport {
 
 struct comm {
     int rank, size;
+    int host_ranks;      /* ranks on this host */
     MPI_Comm collective; /* broadcast, gather, MPI_Allreduce */
     MPI_Comm fault;      /* comm_fail */
     struct mpi_transport data;

@@ -10,7 +10,6 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
-#include "engine/spec/schedule.h"
 
 #include <float.h>
 #include <math.h>
@@ -191,11 +190,17 @@ static bool measure(struct bench *b, size_t bytes, float *x, struct error *e)
     return true;
 }
 
+/*
+ * "engine": where a training job's gradients lie. "private": plain memory of the caller's, as an MPI program has it.
+ * (They differ in what other ranks of the host may do with them.)
+ */
 static float *buffer_new(struct bench *b, size_t n, struct error *e)
 {
-    if (strcmp(b->job->allreduce.buffer, "private") != 0)
-        return comm_buffer(b->comm, n, e);
-    float *x = malloc(n * sizeof *x + 1);
+    float *x = comm_buffer(b->comm, n, e);
+    if (!x || strcmp(b->job->allreduce.buffer, "private") != 0)
+        return x;
+    comm_buffer_free(b->comm, x); /* it would have fitted */
+    x = malloc(n * sizeof *x + 1);
     if (!x)
         error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu bytes", n * sizeof *x);
     return x;
@@ -213,12 +218,6 @@ static bool name_algos(struct bench *b, struct error *e)
 {
     char list[sizeof b->job->allreduce.algos];
     snprintf(list, sizeof list, "%s", b->job->allreduce.algos);
-    if (strcmp(list, "all") == 0) {
-        strcpy(b->algos[b->algo_count++], "mpi");
-        for (int i = 0; schedule_algo(i) && b->algo_count < MAX_ALGOS; i++)
-            snprintf(b->algos[b->algo_count++], sizeof b->algos[0], "%s", schedule_algo(i));
-        return true;
-    }
     char *rest = NULL;
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         if (!comm_algo_check(name, e))
