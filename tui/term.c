@@ -388,6 +388,7 @@ void term_resume(struct terminal *t)
     reset_prog_mode();
     restore.active = true;
     curs_set(0);
+    keypad(t->input, TRUE); /* endwin has switched the terminal's keypad back */
     paste_mode(t, true);
     term_resized(t);
 }

@@ -1,0 +1,180 @@
+#!/bin/bash
+# The application in a real pseudo-terminal (tmux): what a key script cannot show. Each case waits for a text on the
+# screen instead of for a time.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+command -v tmux >/dev/null || { skip "terminal tests" "tmux is not installed"; exit 0; }
+
+export RINGSIDE_DATA=$PWD/tests/fixtures/course RINGSIDE_MACHINE="login1 8 64 mpirun scheduler"
+mux() { tmux -L "ringside-test-$$" -f /dev/null "$@"; }
+ended() {
+    mux kill-server 2>/dev/null
+    finish
+}
+trap ended EXIT
+
+mux new-session -d -s base "sleep 1000"
+# Opens a window of 80x24 with a shell, whose prompt is "shell>", and types a command.
+window() { # COMMAND
+    mux kill-session -t t 2>/dev/null
+    mux new-session -d -x 80 -y 24 -s t "PS1='shell> ' bash --norc --noprofile"
+    until_shown "shell>"
+    keys "$1"
+}
+keys() { mux send-keys -t t -l "$1" && mux send-keys -t t Enter; }
+press() { mux send-keys -t t "$@"; }
+screen() { mux capture-pane -p -t t; }
+until_shown() { # TEXT: at most ten seconds
+    for _ in $(seq 200); do
+        screen 2>/dev/null | grep -qF -- "$1" && return 0
+        sleep 0.05
+    done
+    screen | sed 's/^/| /'
+    return 1
+}
+until_gone() {
+    for _ in $(seq 200); do
+        screen | grep -qF -- "$1" || return 0
+        sleep 0.05
+    done
+    screen
+    return 1
+}
+# The process of the application in the window.
+application() { pgrep -n -P "$(mux display-message -p -t t '#{pane_pid}')" ringside; }
+# The terminal's modes as a shell likes them.
+restored() {
+    keys 'stty -a | grep -qE "(^| )icanon" && stty -a | grep -qE "(^| )echo( |;)" && echo modes=$((40 + 2))'
+    until_shown "modes=42"
+}
+
+window "$ringside; echo code=\$?"
+check "it starts" until_shown "The first lesson"
+check "the cursor is hidden" [ "$(mux display-message -p -t t '#{cursor_flag}')" = 0 ]
+press Enter
+check "Enter opens the lesson" until_shown "A job is a program"
+press q
+check "q goes back" until_shown "Recent runs"
+press q
+check "and leaves" until_shown "code=0"
+check "the screen of the shell is back" bash -c '! grep -q "Recent runs"' <<<"$(screen)"
+check "the modes are restored" restored
+check "the cursor is shown again" [ "$(mux display-message -p -t t '#{cursor_flag}')" = 1 ]
+
+window "$ringside; echo code=\$?"
+until_shown "Recent runs" >/dev/null
+for size in 1x1 3x2 200x60 40x12 39x40 80x24; do
+    mux resize-window -t t -x "${size%x*}" -y "${size#*x}"
+    sleep 0.15
+done
+check "it survives any size" until_shown "Recent runs"
+mux resize-window -t t -x 30 -y 10
+check "a small window says so" until_shown "too small"
+mux resize-window -t t -x 100 -y 30
+check "and shows the screen again when it grows" until_shown "The first lesson"
+press C-l
+check "Ctrl-L keeps the screen" until_shown "The first lesson"
+press C-z
+check "Ctrl-Z goes back to the shell" until_shown "Stopped"
+check "with its modes" restored
+keys fg
+check "fg brings the screen back" until_shown "Recent runs"
+press Down
+press Enter
+check "and its keys" until_shown "Short."
+press C-c
+keys 'echo back=$((40 + 2))'
+check "Ctrl-C leaves" until_shown "back=42"
+
+# Pasted text is no keys: the q in it must not leave, the ring must not open.
+window "$ringside; echo code=\$?"
+until_shown "Recent runs" >/dev/null
+mux set-buffer "$(printf 'q quit\nq\n%.0s' $(seq 300))"
+mux paste-buffer -p -t t
+sleep 0.5
+press '?'
+check "long pasted text does nothing" until_shown "this list of keys"
+press Escape
+until_gone "this list of keys" >/dev/null
+mux set-buffer "$(printf 'qqqqqqqqqq%.0s' $(seq 30))"
+mux paste-buffer -t t
+sleep 0.3
+check "not even where the terminal does not mark it" until_shown "Recent runs"
+
+for signal in TERM HUP INT; do
+    window "$ringside; echo code=\$?"
+    until_shown "Recent runs" >/dev/null
+    kill -s $signal "$(application)"
+    check "SIG$signal ends it in order" until_shown "code=0"
+    check "SIG$signal: the modes are restored" restored
+done
+window "$ringside; echo code=\$?"
+until_shown "Recent runs" >/dev/null
+kill -s SEGV "$(application)"
+check "a crash gives the terminal back" until_shown "code=139"
+check "with its modes and the cursor" restored
+check "and the shell's screen" bash -c '! grep -q "Recent runs"' <<<"$(screen)"
+
+# Terminal types.
+window "TERM=dumb $ringside"
+check "TERM=dumb: plain mode, with the reason" until_shown "Plain mode: TERM=dumb cannot place text"
+keys q
+window "TERM=no-such-terminal $ringside"
+check "an unknown TERM: plain mode, with the reason" until_shown "TERM=no-such-terminal is unknown"
+keys 1
+check "which works" until_shown "next lesson"
+keys q
+window "TERM= $ringside"
+check "no TERM: plain mode" until_shown "Plain mode: TERM is not set"
+keys q
+for term in linux vt100 xterm screen; do
+    if ! infocmp "$term" >/dev/null 2>&1; then
+        skip "TERM=$term" "its description is not installed"
+        continue
+    fi
+    window "TERM=$term $ringside; echo code=\$?"
+    check "TERM=$term" until_shown "The first lesson"
+    press q
+    until_shown "code=0" >/dev/null
+done
+window "LC_ALL=C $ringside; echo code=\$?"
+check "a locale without Unicode: ASCII" until_shown "Second: Grose"
+check "only" bash -c '! LC_ALL=C grep -q "[^ -~]"' <<<"$(screen)"
+press q
+
+# Colour, and none.
+colours() { mux capture-pane -p -e -t t | grep -cE $'\033\\[([0-9;]*;)?([349][0-7]|[34]8;)'; }
+window "$ringside"
+until_shown "Recent runs" >/dev/null
+check "there are colours" [ "$(colours)" -gt 3 ]
+press q
+window "NO_COLOR=1 $ringside"
+until_shown "Recent runs" >/dev/null
+check "with NO_COLOR there are none" [ "$(colours)" -eq 0 ]
+check "the selection is still seen: reverse" bash -c 'grep -q "$(printf "\033")\[[0-9;]*7m.*first lesson"' \
+    <<<"$(mux capture-pane -p -e -t t)"
+press q
+
+# Bytes on the way to the terminal.
+window "$ringside --open lesson:01-first"
+until_shown "A job is" >/dev/null
+sleep 1.5 # the reading position is noted after a second
+mux pipe-pane -t t "cat >$scratch/bytes"
+sleep 2
+check "an idle screen sends nothing" [ "$(stat -c %s "$scratch/bytes")" -eq 0 ]
+press Down
+until_gone "A job is a program that runs without you, and" >/dev/null
+sleep 0.3
+check "a key sends something" [ "$(stat -c %s "$scratch/bytes")" -gt 0 ]
+press q q
+
+# The terminal goes away.
+window "$ringside"
+until_shown "Recent runs" >/dev/null
+pid=$(application)
+mux kill-session -t t
+for _ in $(seq 100); do
+    kill -0 "$pid" 2>/dev/null || break
+    sleep 0.05
+done
+check "it ends when its terminal is closed" bash -c '! kill -0 "$1" 2>/dev/null' - "$pid"
