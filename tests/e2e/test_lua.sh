@@ -1,0 +1,134 @@
+#!/bin/bash
+# Scripts in the sandbox, through the whole way: command line, supervisor, host, child. Whatever a script does, it ends
+# with a sentence and the right exit code, and no process is left.
+. "$(dirname "$0")/lib.sh"
+
+script() { # NAME: standard input becomes $scratch/NAME.lua
+    cat >"$scratch/$1.lua"
+}
+says() { # NAME TEXT: what the last `expect` printed
+    if [[ "$out$err" == *"$2"* ]]; then pass "$1"; else fail "$1" "expected: $2" "got: $out" "$err"; fi
+}
+# The supervisors' environment holds this test's own home: nobody else's processes are looked at.
+left_over() {
+    local pid count=0
+    for pid in /proc/[0-9]*; do
+        if tr '\0' '\n' 2>/dev/null <"$pid/environ" | grep -qx "RINGSIDE_HOME=$RINGSIDE_HOME" &&
+            tr '\0' ' ' <"$pid/cmdline" 2>/dev/null | grep -qE -- '--supervise|--lua-host|--coroutine-ranks|ringside-rank'; then
+            count=$((count + 1))
+        fi
+    done
+    echo $count
+}
+nothing_left() {
+    for _ in $(seq 50); do
+        [ "$(left_over)" -eq 0 ] && return 0
+        sleep 0.1
+    done
+    return 1
+}
+# A short time limit, so that the test need not wait: the sandbox's own would be 10 s.
+export RINGSIDE_SCRIPT_SECONDS=1
+
+script plain <<'LUA'
+print("hello", 1 + 1)
+note("a note")
+local guess = predict("how many times as fast?", 1.5)
+plot { title = "T", x = "n", y = "s", series = { a = { { 1, 2 }, { 2, guess } }, empty = {} } }
+local ok, why = pcall(train, { model = "cnn", btch = 3 })
+print(ok, why)
+print(pcall(train, { ranks = "two" }))
+print(pcall(train, { ranks = 0 }))
+print(pcall(train, { model = model { dense { 10 } } }))
+print(pcall(conv2d, { 3 }))
+LUA
+expect "a script runs" 0 "$ringside" run "$scratch/plain.lua"
+says "print" "hello	2"
+says "predict" "predicted: how many times as fast?: 1.5"
+says "an unknown key names the nearest" "train{...} does not know 'btch'; did you mean 'batch'?"
+says "a wrong type is told" "train{ ranks = ... } needs a whole number, but got string two"
+says "a value out of range is told" "ranks: expected"
+says "layers that do not fit are told" "flatten"
+says "a layer without its numbers is told" "conv2d{...} lacks its kernel"
+expect "the same as events" 0 "$ringside" run "$scratch/plain.lua" --json
+check "events only, the last is done" python3 -c '
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+assert events[-1]["ev"] == "done" and events[-1]["ok"] is True, events[-1]
+points = [e for e in events if e["ev"] == "point"]
+assert [(p["series"], p.get("x"), p["y"]) for p in points] == [("predicted", None, 1.5), ("a", 1, 2), ("a", 2, 1.5)], points
+assert points[1]["title"] == "T" and points[1]["xlabel"] == "n" and points[1]["ylabel"] == "s"
+' "$scratch/out"
+
+printf 'x = 1\nif x = 1 then\nend\n' | script syntax
+expect "a syntax error" 2 "$ringside" run "$scratch/syntax.lua"
+says "names file, line, text and cure" "syntax.lua:2: = assigns, it does not compare; compare with == (line 2: if x = 1 then)"
+check "and starts no run" test -z "$(ls "$RINGSIDE_HOME/runs" | grep syntax)"
+printf 'print("x")\nlocal t = nil\nt.x = 1\n' | script runtime
+expect "a run-time error" 2 "$ringside" run "$scratch/runtime.lua"
+says "names the line" "runtime.lua:3:"
+expect "a file that is not there" 2 "$ringside" run "$scratch/absent.lua"
+expect "a folder" 2 "$ringside" run "$scratch"
+expect "no file" 2 "$ringside" run
+printf '\x1bLuaS' | script bytecode
+expect "bytecode" 2 "$ringside" run "$scratch/bytecode.lua"
+
+i=0
+hostile() { # standard input: SCRIPT|PART OF THE SENTENCE
+    local code part
+    while IFS='|' read -r code part; do
+        i=$((i + 1))
+        printf '%s\n' "$code" | script "hostile$i"
+        expect "hostile: ${code:0:60}" 2 timeout 100 "$ringside" run "$scratch/hostile$i.lua"
+        out=$(tail -n 3 <<<"$out")
+        says "hostile $i is explained" "$part"
+    done
+}
+hostile <<'CASES'
+os.execute("touch /tmp/x")|'os' is not available
+io.open("/etc/passwd")|'io' is not available
+load("\27Lua")|'load' is not available
+string.dump(print)|there is no function 'dump'
+debug.sethook()|'debug' is not available
+require("socket")|'require' is not available
+collectgarbage("stop")|only "collect" and "count"
+local s = ("x"):rep(1e10)|more memory than the 256 MiB
+while true do end|look for a loop that never ends
+while true do pcall(function() while true do end end) end|look for a loop that never ends
+string.find(("a"):rep(100000), (".-"):rep(20) .. "b")|was stopped
+while true do print("flood") end|prints too much
+while true do predict("q", 1) end|more than 1000 calls
+train("cnn")|train takes a table in braces
+setmetatable(_G, { __index = function(t, k) return t[k] end }) local y = zzz|functions call each other without end
+CASES
+# These need their time on a loaded machine.
+export RINGSIDE_SCRIPT_SECONDS=60
+hostile <<'CASES'
+local t = {} for i = 1, 1e9 do t[i] = {} end|more memory than the 256 MiB
+local function f() return 1 + f() end f()|functions call each other without end
+CASES
+export RINGSIDE_SCRIPT_SECONDS=1
+check "no process is left" nothing_left
+
+# TERM to the run ends the script and what it started.
+script nested <<'LUA'
+train { model = "mlp", ranks = 1, steps = 100000, pause = 0.2 }
+LUA
+if command -v mpirun >/dev/null; then
+    RINGSIDE_SCRIPT_SECONDS=1 "$ringside" run "$scratch/nested.lua" --detach >"$scratch/id"
+    id=$(cat "$scratch/id")
+    trained=
+    for _ in $(seq 300); do
+        trained=$(ls "$RINGSIDE_HOME/runs" | grep -- '-mlp-mnist' | head -n 1)
+        [ -n "$trained" ] && grep -q '"ev":"step"' "$RINGSIDE_HOME/runs/$trained/events.jsonl" 2>/dev/null && break
+        sleep 0.1
+    done
+    check "a script's train{} is a run of its own" test -n "$trained"
+    sleep 2 # longer than the script's own time: waiting for a run is not counted
+    check "waiting for a run is not counted" grep -q '"state":"running"\|"state": "running"' "$RINGSIDE_HOME/runs/$id/status.json"
+    expect "the script is stopped" 0 "$ringside" runs stop "$id"
+    check "with all it started" nothing_left
+    check "the training was cancelled" grep -q cancelled "$RINGSIDE_HOME/runs/$trained/status.json"
+else
+    skip "a script's train{} is a run of its own" "mpirun is not installed"
+fi
