@@ -65,11 +65,12 @@ static void geometry_fit(struct geometry *g, struct rect area)
     int chunks = g->chunks > 0 ? g->chunks : 1;
     int most = area.cols * (g->ranks <= 4 ? 28 : g->ranks <= 8 ? 17 : 24) / 100;
     g->wide = (most - 2) / chunks;
-    g->wide = g->wide > 6 ? 6 : g->wide < 1 ? 1 : g->wide;
+    int widest = chunks <= 3 ? 10 : chunks == 4 ? 8 : 6;
+    g->wide = g->wide > widest ? widest : g->wide < 1 ? 1 : g->wide;
     int room = area.rows / (g->ranks <= 4 ? 4 : g->ranks <= 8 ? 6 : 9);
     g->counts = room >= 4 && g->wide >= 2;
     g->high = room - 1 - (g->counts ? 1 : 0);
-    g->high = g->high > 3 ? 3 : g->high < 1 ? 1 : g->high;
+    g->high = g->high > (g->ranks <= 4 ? 4 : 3) ? (g->ranks <= 4 ? 4 : 3) : g->high < 1 ? 1 : g->high;
     if (g->chunks < 1)
         g->high = 1;
     g->node_cols = g->chunks > 0 ? chunks * g->wide + 2 : 8;
@@ -277,8 +278,7 @@ void ring_sentence(const struct ring_scene *s, char *text, size_t size)
             snprintf(text, size, "Every rank holds the whole sum: each chunk has all %d contributions.",
                      m->ranks);
         else if (m->chunks > 0)
-            snprintf(text, size,
-                     "No more messages, and some chunks still lack contributions: not an allreduce yet.");
+            snprintf(text, size, "No more messages, but some chunks lack contributions: no allreduce yet.");
         else
             snprintf(text, size, "No more messages: %d in all.", m->count);
         return;

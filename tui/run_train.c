@@ -165,14 +165,14 @@ static int draw_shares(const struct run_view *v, struct canvas *c, struct rect a
     for (int i = 0; i < 3; i++)
         parts[i] = (struct bar_part){share[i], PARTS[i].role, PARTS[i].glyph, PARTS[i].ascii};
     bar_draw(c, area.row, area.col, area.cols, parts, 3);
-    bool one_row = area.cols >= 46;
+    bool one_row = area.cols >= 42;
     int col = area.col, row = area.row + 1;
     for (int i = 0; i < 3; i++) {
         const char *name = i == 1 && !one_row ? "comm" : PARTS[i].name;
         canvas_put(c, row, col, c->utf8 ? PARTS[i].glyph : (uint32_t)PARTS[i].ascii, PARTS[i].role, 0);
         canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0,
                       i < 2 ? "%s %2.0f%%" : "%s %.0f%%", name, 100 * share[i]);
-        col += (int)strlen(name) + (one_row ? 8 : 7);
+        col += (int)strlen(name) + (area.cols >= 46 ? 8 : 7);
     }
     return 2;
 }
