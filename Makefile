@@ -87,6 +87,11 @@ $(patsubst %.c,$(BUILD)/%,$(UNIT_BACK)): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(L
 $(MPI_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
 	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
 
+# Our side of a comparison that a script in tests/bench runs.
+BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+$(BENCH_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
+	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+
 .SECONDARY:
 tests-build: all $(UNIT_BIN) $(MPI_BIN)
 .PHONY: tests-build
@@ -112,6 +117,7 @@ format:
 bench:
 	@.ci/deps test
 	@$(MAKE) --no-print-directory tests-build
+	@$(MAKE) --no-print-directory $(BENCH_BIN)
 	@BUILD=$(BUILD) tests/bench/all
 
 deps:
