@@ -103,7 +103,7 @@ static void run_learner(lua_State *L, struct lua_api *api)
 {
     struct error e = {0};
     struct lua_fault fault = {0};
-    const struct lua_limits limits = {LUA_SANDBOX_MEMORY, LUA_SANDBOX_SECONDS};
+    const struct lua_limits limits = {LUA_SANDBOX_MEMORY, lua_sandbox_seconds()};
     api->learner = lua_sandbox_open(&limits, &e);
     api->learner_api = calloc(1, sizeof *api->learner_api);
     if (!api->learner || !api->learner_api)

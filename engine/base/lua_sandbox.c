@@ -35,6 +35,13 @@ static double monotonic(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+double lua_sandbox_seconds(void)
+{
+    const char *text = getenv("RINGSIDE_SCRIPT_SECONDS");
+    double seconds = text ? atof(text) : 0;
+    return seconds > 0 && seconds < 86400 ? seconds : LUA_SANDBOX_SECONDS;
+}
+
 struct lua_sandbox *lua_sandbox_of(lua_State *L)
 {
     struct lua_sandbox *s;

@@ -25,6 +25,9 @@ struct lua_limits {
 enum { LUA_SANDBOX_MEMORY = 256 << 20, LUA_SANDBOX_SCRIPT_MAX = 4 << 20 };
 #define LUA_SANDBOX_SECONDS 10.0
 
+/* The limit here: LUA_SANDBOX_SECONDS, or RINGSIDE_SCRIPT_SECONDS where that is set. */
+double lua_sandbox_seconds(void);
+
 struct lua_fault {
     char file[512];   /* as the learner named it */
     int line;         /* 0: unknown */

@@ -17,12 +17,14 @@ struct coroutine_world *coroutine_world_new(int ranks, struct error *e);
 void coroutine_world_free(struct coroutine_world *w);
 struct transport *coroutine_transport(struct coroutine_world *w, int rank);
 
+struct lua_guard;
+
 /*
- * Runs one case to its end and adds it to the verdict. False: the ranks could not be started (the script does not
+ * Runs one case to its end, under a guard (may be NULL), and adds it to the verdict. False: the ranks could not be started (the script does not
  * compile, no memory).
  */
 bool coroutine_case(const struct lua_rank_script *script, const struct lua_case *c, struct event_sink *sink,
-                    struct lua_verdict *verdict, struct error *e);
+                    struct lua_guard *guard, struct lua_verdict *verdict, struct error *e);
 
 /* A whole job of the kind JOB_RANKS: every count with every length; stops at the first deadlock or error. */
 bool coroutine_job(const struct job *job, struct event_sink *sink, struct lua_verdict *verdict,

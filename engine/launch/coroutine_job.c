@@ -4,12 +4,16 @@
 #include "engine/launch/coroutine.h"
 
 #include "engine/base/event.h"
+#include "engine/base/lua_guard.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The sandbox's own clock gets the first word. */
+#define GUARD_GRACE_S 1.5
 
 /* One case: its ranks and how they stand. */
 struct stage {
@@ -29,7 +33,7 @@ static void stage_clear(struct stage *s)
 }
 
 static bool stage_open(struct stage *s, const struct lua_rank_script *script, const struct lua_case *c,
-                       struct error *e)
+                       struct lua_guard *guard, struct error *e)
 {
     *s = (struct stage){.count = c->ranks, .world = coroutine_world_new(c->ranks, e)};
     if (!s->world)
@@ -39,7 +43,9 @@ static bool stage_open(struct stage *s, const struct lua_rank_script *script, co
     if (!s->ranks || !s->reports)
         return error_set(e, ERROR_FAILED, "out of memory for %d ranks", c->ranks);
     for (int r = 0; r < c->ranks; r++) {
+        lua_guard_enter(guard, r);
         s->ranks[r] = lua_rank_open(coroutine_transport(s->world, r), script, 0, c->length, e);
+        lua_guard_leave(guard);
         if (!s->ranks[r])
             return false;
         lua_judge_fill(lua_rank_data(s->ranks[r]), c, r);
@@ -48,7 +54,7 @@ static bool stage_open(struct stage *s, const struct lua_rank_script *script, co
 }
 
 /* Lets the ranks take turns until all have ended, one has failed, or none can go on. */
-static bool take_turns(struct stage *s, struct lua_deadlock *deadlock)
+static bool take_turns(struct stage *s, struct lua_guard *guard, struct lua_deadlock *deadlock)
 {
     struct lua_wait waits[LUA_WAIT_MAX];
     for (;;) {
@@ -58,7 +64,9 @@ static bool take_turns(struct stage *s, struct lua_deadlock *deadlock)
             unsigned before = lua_rank_progress(s->ranks[r]);
             struct lua_wait wait = lua_rank_wait(s->ranks[r]);
             bool starts = !wait.finished && !wait.sending && !wait.receiving;
+            lua_guard_enter(guard, r);
             enum lua_rank_state state = lua_rank_step(s->ranks[r]);
+            lua_guard_leave(guard);
             if (state == LUA_RANK_FAILED)
                 return false;
             ended += state == LUA_RANK_FINISHED;
@@ -77,13 +85,13 @@ static bool take_turns(struct stage *s, struct lua_deadlock *deadlock)
 }
 
 bool coroutine_case(const struct lua_rank_script *script, const struct lua_case *c, struct event_sink *sink,
-                    struct lua_verdict *verdict, struct error *e)
+                    struct lua_guard *guard, struct lua_verdict *verdict, struct error *e)
 {
     struct stage stage;
     struct lua_deadlock deadlock;
-    bool done = stage_open(&stage, script, c, e);
+    bool done = stage_open(&stage, script, c, guard, e);
     if (done) {
-        const struct lua_deadlock *stuck = take_turns(&stage, &deadlock) ? &deadlock : NULL;
+        const struct lua_deadlock *stuck = take_turns(&stage, guard, &deadlock) ? &deadlock : NULL;
         for (int r = 0; r < c->ranks; r++)
             lua_judge_rank(stage.ranks[r], c, r, &stage.reports[r]);
         lua_verdict_add(verdict, c, stage.reports, stuck);
@@ -142,12 +150,14 @@ bool coroutine_job(const struct job *job, struct event_sink *sink, struct lua_ve
                                      .length = length,
                                      .shown = *j->shown ? j->shown : j->script,
                                      .entry = j->entry,
-                                     .limits = {LUA_RANK_MEMORY, LUA_SANDBOX_SECONDS},
+                                     .limits = {LUA_RANK_MEMORY, lua_sandbox_seconds()},
                                      .started = sink->started,
                                      .print = print_line};
-    bool done = announce(job, sink, j->counts[j->count_total - 1], e);
+    struct lua_guard *guard = lua_guard_start(sink, lua_sandbox_seconds() + GUARD_GRACE_S, e);
+    bool done = guard && announce(job, sink, j->counts[j->count_total - 1], e);
     for (int i = 0; i < n && done && !verdict->stop; i++)
-        done = coroutine_case(&script, &cases[i], sink, verdict, e);
+        done = coroutine_case(&script, &cases[i], sink, guard, verdict, e);
+    lua_guard_stop(guard);
     free(text);
     return done;
 }

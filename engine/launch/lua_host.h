@@ -31,7 +31,7 @@ struct lua_host_script {
     size_t learner_length;
     const char *learner_shown;
     bool instant, record; /* record: nothing is carried out (lua_host_probe) */
-    double seconds;       /* of its own; 0: LUA_SANDBOX_SECONDS or RINGSIDE_SCRIPT_SECONDS */
+    double seconds;       /* of its own; 0: lua_sandbox_seconds() */
 };
 
 /* --- lua_host_child.c -------------------------------------------------------------------------------------- */

@@ -23,11 +23,7 @@ struct child_channel {
 
 double lua_host_seconds(const struct lua_host_script *script)
 {
-    const char *text = getenv("RINGSIDE_SCRIPT_SECONDS");
-    double seconds = text ? atof(text) : 0;
-    if (script->seconds > 0)
-        return script->seconds;
-    return seconds > 0 && seconds < 86400 ? seconds : LUA_SANDBOX_SECONDS;
+    return script->seconds > 0 ? script->seconds : lua_sandbox_seconds();
 }
 
 static bool send_line(int fd, json_t *object, struct error *e)

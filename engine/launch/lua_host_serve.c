@@ -20,6 +20,7 @@ struct nested {
     char dir[PATH_MAX];
     json_t *steps, *evals, *ranks, *collectives, *cases; /* lists of the events of that name */
     json_t *done;
+    bool slow;          /* a rank never came back from the learner's code */
     char sentence[800]; /* the last that explains a failure */
 };
 
@@ -49,6 +50,8 @@ static void take_event(struct lua_host *h, struct nested *n, json_t *event)
                    (event_is(event, "note") && strcmp(event_text(event, "level", ""), "error") == 0);
     if (trouble && *event_text(event, "text", ""))
         snprintf(n->sentence, sizeof n->sentence, "%s", event_text(event, "text", ""));
+    if (event_is(event, "fault") && strcmp(event_text(event, "kind", ""), "slow") == 0)
+        n->slow = true;
     if (event_is(event, "done"))
         n->done = json_incref(event);
 }
@@ -252,7 +255,7 @@ static json_t *rank_script(struct lua_host *h, const json_t *args, struct error 
             announce(h, &n, &job, "ended");
         bool judged = followed && json_array_size(n.cases) > 0;
         /* No MPI here, or one that cannot start ranks: the same checks run without it. */
-        if (!judged && !job.rank_script.coroutines && (followed || e->kind == ERROR_MISSING)) {
+        if (!judged && !n.slow && !job.rank_script.coroutines && (followed || e->kind == ERROR_MISSING)) {
             char text[1200];
             snprintf(text, sizeof text,
                      "real ranks could not be used (%s); the ranks are coroutines in one process",

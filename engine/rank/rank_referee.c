@@ -193,7 +193,7 @@ int referee_silent(const struct referee *r, double *seconds)
     for (int i = 0; i < r->c.ranks; i++) {
         const struct seat *s = &r->seats[i];
         *seconds = now - s->heard;
-        if (!s->news.ended && *seconds > RANK_SCRIPT_SILENT_S)
+        if (!s->news.ended && *seconds > lua_sandbox_seconds() + RANK_SCRIPT_GRACE_S)
             return i;
     }
     return -1;

@@ -1,18 +1,16 @@
 #include "engine/rank/rank_script.h"
 
 #include "engine/base/event.h"
+#include "engine/base/lua_guard.h"
 #include "engine/base/rundir.h"
 #include "engine/rank/rank.h"
 
 #include <lauxlib.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define NEWS_EVERY_S 0.2
 #define LOOK_EVERY_S 0.1
@@ -42,8 +40,7 @@ struct worker {
     struct referee *referee;
     struct lua_verdict verdict;
     double last_look;
-    atomic_llong stepping_since; /* microseconds; 0: the learner's code does not run. For the guard */
-    atomic_bool over;
+    struct lua_guard *guard;
 };
 
 /*
@@ -78,7 +75,9 @@ static void open_case(struct worker *w, const struct lua_case *c)
     w->waiting_since = w->last_sent = 0;
     w->transport = *w->all;
     w->transport.size = c->ranks;
+    lua_guard_enter(w->guard, w->all->rank);
     w->rank = lua_rank_open(&w->transport, &w->script, TAG_DATA + 2 * c->number, c->length, &e);
+    lua_guard_leave(w->guard);
     if (w->rank) {
         lua_judge_fill(lua_rank_data(w->rank), c, w->all->rank);
         return;
@@ -93,10 +92,9 @@ static bool step(struct worker *w, const struct lua_case *c)
 {
     if (w->news.ended)
         return false;
-    double now = rank_clock();
-    atomic_store(&w->stepping_since, (long long)(now * 1e6));
+    lua_guard_enter(w->guard, w->all->rank);
     enum lua_rank_state state = lua_rank_step(w->rank);
-    atomic_store(&w->stepping_since, 0);
+    lua_guard_leave(w->guard);
     unsigned progress = lua_rank_progress(w->rank);
     bool moved = progress != w->news.progress || state != LUA_RANK_WAITING || w->waiting_since <= 0;
     w->news.progress = progress;
@@ -221,27 +219,10 @@ static bool emit_hops(struct worker *w, const struct lua_case *c, struct error *
     return ok;
 }
 
-/* Rank `silent` is in the learner's code and cannot be reached by the hook that counts instructions. */
-static json_t *silent_fault(struct worker *w, const struct lua_case *c, int rank, double seconds, char *text,
-                            size_t size)
-{
-    snprintf(text, size,
-             "rank %d has computed for %.0f s without sending, receiving or coming to an end; look for a "
-             "loop that never "
-             "ends, or a text pattern that never finishes",
-             rank, seconds);
-    json_t *event = sink_event(w->sink, "fault");
-    event_set_integer(event, "rank", rank);
-    event_set_text(event, "kind", "slow");
-    event_set_text(event, "text", text);
-    event_set_integer(event, "case", c->number);
-    return event;
-}
-
 /* Some rank will never come back: says what there is to say and ends the job. */
 static _Noreturn void give_up(struct worker *w)
 {
-    atomic_store(&w->over, true);
+    lua_guard_stop(w->guard);
     lua_verdict_emit(&w->verdict, w->sink, NULL);
     comm_abort(w->comm, 1);
 }
@@ -258,11 +239,12 @@ static void end_in_deadlock(struct worker *w, const struct lua_case *c, const st
 static void end_in_silence(struct worker *w, const struct lua_case *c, int rank, double seconds)
 {
     struct lua_report *reports = calloc((size_t)c->ranks, sizeof *reports);
-    char text[300];
-    sink_emit(w->sink, silent_fault(w, c, rank, seconds, text, sizeof text), NULL);
+    json_t *fault = lua_guard_fault(w->sink, rank, seconds);
+    event_set_integer(fault, "case", c->number);
+    sink_emit(w->sink, fault, NULL);
     if (reports) {
         memcpy(reports, referee_reports(w->referee), (size_t)c->ranks * sizeof *reports);
-        snprintf(reports[rank].failure, sizeof reports[rank].failure, "%s", text);
+        lua_guard_sentence(rank, seconds, reports[rank].failure, sizeof reports[rank].failure);
         lua_verdict_add(&w->verdict, c, reports, NULL);
         w->verdict.told = true;
         sink_emit(w->sink, lua_judge_event(w->sink, c, reports, NULL), NULL);
@@ -327,42 +309,17 @@ static bool referee_case(struct worker *w, const struct lua_case *c, struct erro
     return ok;
 }
 
-/*
- * Rank 0 stuck in a text pattern can watch nobody, so a thread watches it. It touches neither Lua nor MPI: it writes
- * the last words and ends the process, upon which mpirun ends the others.
- */
-static void *guard(void *self)
-{
-    struct worker *w = self;
-    while (!atomic_load(&w->over)) {
-        long long since = atomic_load(&w->stepping_since);
-        double seconds = since > 0 ? rank_clock() - (double)since * 1e-6 : 0;
-        if (seconds > RANK_SCRIPT_SILENT_S && !atomic_load(&w->over)) {
-            struct lua_verdict verdict = {.exit_code = ERROR_INPUT, .told = true};
-            struct lua_case c = {.number = w->news.case_number};
-            char text[300];
-            sink_emit(w->sink, silent_fault(w, &c, 0, seconds, text, sizeof text), NULL);
-            lua_verdict_emit(&verdict, w->sink, NULL);
-            _exit(1);
-        }
-        nanosleep(&(struct timespec){0, 100000000}, NULL);
-    }
-    return NULL;
-}
-
 static bool lead(struct worker *w, struct error *e)
 {
-    pthread_t thread;
-    bool guarded = pthread_create(&thread, NULL, guard, w) == 0, ok = true;
+    /* Rank 0 stuck in a text pattern could watch nobody. */
+    w->guard = lua_guard_start(w->sink, lua_sandbox_seconds() + RANK_SCRIPT_GRACE_S, e);
+    w->referee = w->guard ? referee_new(w->all, e) : NULL;
+    bool ok = w->referee != NULL;
     w->verdict.ok = true;
-    w->referee = referee_new(w->all, e);
-    ok = w->referee != NULL;
     for (int i = 0; i < w->case_count && ok && !w->verdict.stop; i++)
         ok = referee_case(w, &w->cases[i], e);
     ok = ok && say_go(w, GO_STOP, e) && lua_verdict_emit(&w->verdict, w->sink, e);
-    atomic_store(&w->over, true);
-    if (guarded)
-        pthread_join(thread, NULL);
+    lua_guard_stop(w->guard);
     referee_free(w->referee);
     return ok;
 }
@@ -385,7 +342,7 @@ bool rank_script(const struct job *job, const char *rundir, struct comm *comm, s
                                              .length = length,
                                              .shown = *j->shown ? j->shown : j->script,
                                              .entry = j->entry,
-                                             .limits = {LUA_RANK_MEMORY, LUA_SANDBOX_SECONDS},
+                                             .limits = {LUA_RANK_MEMORY, lua_sandbox_seconds()},
                                              .started = sink_started(),
                                              .print = print_line,
                                              .print_self = w};

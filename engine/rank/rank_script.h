@@ -55,7 +55,7 @@ const struct lua_report *referee_reports(const struct referee *r);
 /* Seconds on the monotonic clock. */
 double rank_clock(void);
 
-/* Own code may run this long between two messages; a rank notices it itself, rank 0 later where it cannot. */
-#define RANK_SCRIPT_SILENT_S (LUA_SANDBOX_SECONDS + 3)
+/* Beyond the time that own code may take: a rank notices it itself, rank 0 this much later where it cannot. */
+#define RANK_SCRIPT_GRACE_S 3.0
 
 #endif

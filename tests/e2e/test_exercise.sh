@@ -28,6 +28,11 @@ for mode in $modes; do
     expect "$name: lengths that differ" 2 "${run[@]}" $rank/mismatch.lua
     says "$name: both are named" "rank 0 sent 16 elements, but rank 1 receives into a vector of 8"
     expect "$name: forged answers" 1 "${run[@]}" $rank/forge.lua
+    # A loop is ended by the sandbox in that rank, a pattern by whoever watches it; rank 0 is a case of its own.
+    for stuck in loop pattern pattern0; do
+        RINGSIDE_SCRIPT_SECONDS=1 expect "$name: a rank that never comes back: $stuck" 2 "${run[@]}" $rank/$stuck.lua
+        says "$name: $stuck is named" "look for a loop that never ends"
+    done
     expect "$name: hops as events" 0 "${run[@]}" $rank/ring.lua --ranks 3 --json
     check "$name: 2(N-1) hops from each rank, each to its right" python3 -c '
 import json, sys, collections
@@ -89,6 +94,8 @@ assert "x += 1" in c["measured"] and "x = x + " in c["next"], c
 ' "$scratch/out"
 printf 'while true do end\n' >"$scratch/loop.lua"
 RINGSIDE_SCRIPT_SECONDS=1 expect "an endless loop is a check not passed" 1 timeout 60 "$ringside" exercise check 04 --file "$scratch/loop.lua"
+RINGSIDE_SCRIPT_SECONDS=1 expect "nor does a rank that never comes back pass" 1 timeout 60 "$ringside" exercise check 04 --file $rank/pattern0.lua
+says "and it is named" "rank 0 has computed"
 # The check itself cannot be reached from the learner's file.
 cat >"$scratch/reach.lua" <<'LUA'
 check, string.format, table.concat, ipairs = print, print, print, print

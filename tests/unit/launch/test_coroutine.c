@@ -61,7 +61,7 @@ static void run(struct result *result, const char *text, int ranks, long length)
     memset(result, 0, sizeof *result);
     list.sink.started = sink_clock();
     result->events = list.events;
-    result->started = coroutine_case(&script, &c, &list.sink, &verdict, &result->e);
+    result->started = coroutine_case(&script, &c, &list.sink, NULL, &verdict, &result->e);
     result->ok = result->started && verdict.ok;
     for (size_t i = 0; i < json_array_size(list.events); i++)
         if (event_is(json_array_get(list.events, i), "case"))
