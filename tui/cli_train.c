@@ -77,7 +77,7 @@ int cli_train(int argc, char **argv)
          NULL},
         {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12, "or: stop after S steps", NULL, NULL},
         {"seconds", "T", OPTION_REAL, &t->seconds, 0, 0.001, 1e7, "or: stop after T seconds", NULL, NULL},
-        {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 100, "peak learning rate (adam 3e-3, sgd 0.05)",
+        {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 1e30, "peak learning rate (adam 3e-3, sgd 0.05)",
          &c.lr_given, NULL},
         {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0, "adam (default) or sgd",
          NULL, NULL},

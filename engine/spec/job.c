@@ -47,7 +47,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.seconds, "seconds", REAL, 0, 1e7),
     CHOICE(train.optimizer, "optimizer", "adam|sgd"),
     CHOICE(train.schedule, "schedule", "onecycle|constant"),
-    NUMBER(train.lr, "lr", REAL, 1e-12, 100),
+    NUMBER(train.lr, "lr", REAL, 1e-12, 1e30),
     NUMBER(train.momentum, "momentum", REAL, 0, 0.9999),
     CHOICE(train.algo, "algo", "ring|mpi"),
     CHOICE(train.device, "device", "cpu|auto"),
