@@ -168,6 +168,73 @@ sleep 0.3
 check "a key sends something" [ "$(stat -c %s "$scratch/bytes")" -gt 0 ]
 press q q
 
+# A metric tick of the run view: one step event and one of each rank, on a run that seems to go on.
+run=$RINGSIDE_HOME/runs/20260101-000000-ticks
+mkdir -p "$run"
+cp tests/fixtures/runs/train-done/job.json "$run"
+grep -E '"ev": "(run)"' tests/fixtures/runs/train-done/events.jsonl >"$run/events.jsonl"
+printf '{"state": "running", "host": "elsewhere", "pid": 1, "started": %s, "heartbeat": 4102444800, "version": 1, "reason": ""}' \
+    "$(date +%s)" >"$run/status.json"
+window "$ringside --open run:$run"
+until_shown "running" >/dev/null
+tick() { # N: a loss that falls, speeds that vary
+    awk -v n="$1" 'BEGIN {
+        srand(n)
+        t = n * 0.2
+        printf "{\"t\": %.1f, \"ev\": \"step\", \"step\": %d, \"epoch\": %.3f, \"loss\": %.4f, \"samples_per_s\": %.1f, ", t, n * 9, 1 + n * 9 / 469, 2.2 * exp(-n / 10) + 0.1 + rand() * 0.08, 9000 + rand() * 300
+        printf "\"compute_s\": %.5f, \"comm_s\": 0.001, \"exposed_comm_s\": 0.001, \"data_s\": 0.0002, \"lr\": 0.003}\n", 0.012 + rand() / 1000
+        for (r = 0; r < 2; r++)
+            printf "{\"t\": %.1f, \"ev\": \"rank\", \"rank\": %d, \"host\": \"elsewhere\", \"device\": \"cpu\", \"samples_per_s\": %.1f, \"compute_s\": 0.012, \"comm_s\": 0.001, \"data_s\": 0.0002, \"rss_bytes\": 200000000}\n", t, r, 4500 + rand() * 150
+    }' >>"$run/events.jsonl"
+}
+tick 1
+until_shown "4 5" >/dev/null
+sleep 0.5
+mux pipe-pane -t t "cat >$scratch/ticks"
+ticks=50
+for n in $(seq 2 $((ticks + 1))); do
+    tick "$n"
+    sleep 0.2
+done
+sleep 0.3
+bytes=$(stat -c %s "$scratch/ticks")
+echo "# $((bytes / ticks)) bytes a tick on average, 80x24"
+check "a metric tick costs little (tests/bench/terminal measures it)" [ "$bytes" -le $((250 * ticks)) ]
+check "and was drawn" [ "$bytes" -ge $((20 * ticks)) ]
+press q q
+rm -r "$run"
+
+# A job outlives the application and is found again.
+unset RINGSIDE_DATA
+if command -v mpirun >/dev/null; then
+    "$ringside" train --ranks 1 --steps 600 --pause 0.1 --detach >"$scratch/id" 2>"$scratch/err"
+    window "$ringside; echo code=\$?"
+    check "home shows a running job" until_shown "1 running"
+    press Tab
+    press Enter
+    check "Enter opens it" until_shown "Training loss"
+    press q
+    until_shown "Recent runs" >/dev/null
+    press q
+    check "leaving says that it goes on" until_shown "will go on without Ringside. Leave?"
+    press n
+    check "n stays" until_gone "Leave?"
+    press q
+    until_shown "Leave?" >/dev/null
+    press y
+    check "y leaves" until_shown "code=0"
+    window "$ringside"
+    check "a new one finds it running" until_shown "1 running"
+    expect "at the shell, too" 0 "$ringside" runs list
+    check "it is listed as running" grep -q running <<<"$out"
+    "$ringside" runs stop last >/dev/null 2>&1
+    check "stopped, it is shown so" until_shown "cancelled"
+    press q
+else
+    skip "a job outlives the application" "mpirun is not installed"
+fi
+export RINGSIDE_DATA=$PWD/tests/fixtures/course
+
 # The terminal goes away.
 window "$ringside"
 until_shown "Recent runs" >/dev/null
