@@ -57,7 +57,8 @@ if coming_back then
         coming_back.step)
 elseif #visits == 0 then
     measured = "nobody has watched this run"
-    next_step = "Watch it: open the run in the application, or `ringside runs watch last`. Leave with q, come back, watch again."
+    next_step = "Watch it: open the run in the application, or `ringside runs watch` and its name. Leave with q, come back, "
+        .. "watch again."
 elseif #while_it_ran == 0 then
     measured = "watched only after it had ended"
     next_step = "Start it again (it takes about three minutes), watch it, leave, and come back before it ends."

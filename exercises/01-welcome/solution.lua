@@ -1,5 +1,6 @@
--- The file stays as it was but for one line. The answer is the name of your own computer, so it is not here: read it
--- in the rank table of the run (column host), or in the `rank` events of `ringside runs watch last --json`.
+-- The file stays as it was but for one line. The answer is the name of
+-- your own computer, so it is not here: read it in the rank table of the
+-- run, or in the `rank` events of `ringside runs watch NAME --json`.
 
 train {
     model = "mlp",

@@ -56,14 +56,27 @@ judge "04: a syntax error is a failed check" 1 04-ring-allreduce "$scratch/broke
 welcome=exercises/01-welcome
 host=$(hostname)
 sed "s/HOST/$host/" $welcome/solution.lua >"$scratch/answered.lua"
-sed 's/steps = 180/steps = 400/; s/pause = 1,/pause = 0.05,/' $welcome/start.lua >"$scratch/quick.lua"
+sed 's/steps = 180/steps = 5000/; s/pause = 1,/pause = 0.05,/' $welcome/start.lua >"$scratch/quick.lua"
 
-look() { # watches the last run for a moment, as a process of its own
-    timeout --signal=INT 2 "$ringside" runs watch last >"$scratch/watched" 2>&1
+begin() { # NAME FILE: starts the file's run; its name is in $run
+    expect "$1" 0 "$ringside" run "$2"
+    run=$(sed -nE 's/^train ([^ ]+): started.*/\1/p' <<<"$out")
+}
+look() { # watches $run for a moment, as a process of its own
+    timeout --signal=INT 2 "$ringside" runs watch "$run" >/dev/null 2>&1
     return 0
 }
+until_event() { # PATTERN: waits, at most a minute, until such an event of $run is there
+    local i
+    for ((i = 0; i < 120; i++)); do
+        grep -qE "$1" "$RINGSIDE_HOME/runs/$run/events.jsonl" && return 0
+        sleep 0.5
+    done
+    return 1
+}
 judge "01: fails: there is no run" 1 01-welcome "$scratch/answered.lua"
-expect "01: the starter starts a run and returns" 0 "$ringside" run "$scratch/quick.lua"
+begin "01: the starter starts a run and returns" "$scratch/quick.lua"
+check "01: the run makes steps" until_event '"step"'
 judge "01: fails: nobody has watched" 1 01-welcome "$scratch/answered.lua"
 look
 judge "01: fails: one visit only" 1 01-welcome "$scratch/answered.lua"
@@ -75,13 +88,13 @@ for cheat in $welcome/cheats/*.lua; do
     [[ $cheat == */invented.lua ]] && continue
     judge "01: fails: $(basename "$cheat" .lua)" 1 01-welcome "$scratch/cheat.lua"
 done
-"$ringside" runs stop last >/dev/null 2>&1
-sleep 3
+"$ringside" runs stop "$run" >/dev/null 2>&1
+check "01: the run ends when it is asked to" until_event '"done"'
 judge "01: what was seen counts when the run is over, too" 0 01-welcome "$scratch/answered.lua"
 # A run that was over before anybody came.
 sed 's/steps = 180/steps = 3/; s/pause = 1,/pause = 0.05,/' $welcome/start.lua >"$scratch/short.lua"
-expect "01: a short run starts" 0 "$ringside" run "$scratch/short.lua"
-sleep 4
+begin "01: a short run starts" "$scratch/short.lua"
+check "01: the short run ends" until_event '"done"'
 look
 look
 judge "01: fails: watched only after its end" 1 01-welcome "$scratch/answered.lua"
