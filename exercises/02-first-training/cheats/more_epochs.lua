@@ -21,7 +21,7 @@ function training(batch, rate)
         ranks = 2,
         batch = batch,    -- per rank
         epochs = 1,
-        optimizer = sgd { lr = rate, momentum = 0.9 },
+        optimizer = adam { lr = rate },
         schedule = "constant",
     }
 end
@@ -31,7 +31,7 @@ function report(batch, rate, result)
         "accuracy", result.accuracy)
 end
 
-lr = 0.01
+lr = 0.001
 speed, accuracy = {}, {}
 for i, batch in ipairs { 8, 32, 128, 512 } do
     local result = training(batch, lr)
@@ -45,6 +45,6 @@ plot { title = "Accuracy", x = "batch per rank", y = "accuracy",
     series = { measured = accuracy } }
 
 -- Part 3. Repair batch 512 by the learning rate alone.
-repaired_lr = 0.08
+repaired_lr = 0.004
 report(512, repaired_lr, train { model = "cnn", data = "mnist", ranks = 2, batch = 512, epochs = 6,
-    optimizer = sgd { lr = repaired_lr, momentum = 0.9 }, schedule = "constant" })
+    optimizer = adam { lr = repaired_lr }, schedule = "constant" })
