@@ -16,8 +16,8 @@ enum action { UP = 1, DOWN, FIRST, LAST, OPEN, CONTINUE, TRAIN, TRAIN_ANYWAY, QU
 static const struct key_binding keys[] = {
     {KEY_CODE_UP, UP, "select", "the line above or below"},
     {KEY_CODE_DOWN, DOWN, "select", "the line above or below"},
-    {'k', UP, NULL, NULL},
-    {'j', DOWN, NULL, NULL},
+    {'k', UP, NULL, "the line above or below"},
+    {'j', DOWN, NULL, "the line above or below"},
     {KEY_CODE_HOME, FIRST, NULL, "the first or the last line"},
     {KEY_CODE_END, LAST, NULL, "the first or the last line"},
     {KEY_CODE_TAB, OTHER_PANE, "runs", "from the lessons to the runs and back"},

@@ -157,9 +157,11 @@ static void draw_course(struct home *h, struct app *app, struct canvas *c, struc
         int index = h->first_lesson + i;
         const char *text = app_course(app)->lessons[index].question;
         draw_lesson(app, c, (struct rect){r.row + i * each, r.col, 1, r.cols}, index, index == h->selected);
+        /* A long question takes the blank line too, but for the last one, which would touch what follows. */
+        int row = r.row + i * each + 1, room = r.row + r.rows - row;
         if (each > 1)
-            wrap_text(c, (struct rect){r.row + i * each + 1, r.col + 8, each - 1, r.cols - 9}, ROLE_MUTED, 0,
-                      text);
+            wrap_text(c, (struct rect){row, r.col + 8, room < each - 1 ? room : each - 1, r.cols - 9},
+                      ROLE_MUTED, 0, text);
     }
     if (question.rows && h->selected < count)
         canvas_text(c, question.row, question.col + 8, question.cols - 9, ROLE_TITLE, 0,

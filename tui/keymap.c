@@ -97,7 +97,9 @@ static bool footer_entry(const struct key_binding **keys, bool utf8, char shown[
     *label = k->label;
     size_t used = 0;
     char previous[KEY_NAME_SIZE] = "";
-    for (; k->action && k->label && !strcmp(k->label, *label); k++) {
+    for (; k->action && (!k->label || !strcmp(k->label, *label)); k++) {
+        if (!k->label)
+            continue;
         char name[KEY_NAME_SIZE];
         key_name(k->key, utf8, name);
         bool words = strlen(name) > 1 && (unsigned char)name[0] < 0x80;

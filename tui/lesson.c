@@ -34,8 +34,8 @@ struct lesson {
 
 static const struct key_binding keys[] = {
     {KEY_CODE_UP, UP, "scroll", "a line up"},
-    {KEY_CODE_DOWN, DOWN, "scroll", "a line down"},
     {'k', UP, NULL, NULL},
+    {KEY_CODE_DOWN, DOWN, "scroll", "a line down"},
     {'j', DOWN, NULL, NULL},
     {' ', PAGE_DOWN, "page", "a page down"},
     {KEY_CODE_PAGE_DOWN, PAGE_DOWN, NULL, NULL},
@@ -314,6 +314,7 @@ static void lesson_draw(void *view, struct app *app, struct canvas *c, struct re
     struct rect text = area;
     (void)app;
     rect_cut_rows(&text, 1);
+    rect_cut_rows(&text, text.rows >= 16 ? -1 : 0);
     bool contents = area.cols >= CONTENTS_FROM;
     int margin = 2, width = area.cols - 2 * margin;
     if (contents) {
