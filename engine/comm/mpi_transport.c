@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(MPI_Request) <= sizeof(uintptr_t), "a request must fit into a pending's handle");
+/* An MPI_Request is a pointer in one MPI library and a number in another: only its bytes are kept. */
+struct kept {
+    MPI_Request request;
+};
+_Static_assert(sizeof(struct kept) <= sizeof(uintptr_t), "a request must fit into a pending's handle");
 
 /* handle[1]: 0 none, 1 a send, else a receive of handle[1] - 2 bytes. */
 enum { HANDLE_SEND = 1, HANDLE_RECV = 2 };
@@ -31,8 +35,9 @@ bool mpi_ok(int code, const char *doing, struct error *e)
 
 static void pending_set(struct pending *p, MPI_Request request, uintptr_t what)
 {
+    struct kept kept = {request};
     p->handle[0] = 0;
-    memcpy(&p->handle[0], &request, sizeof request);
+    memcpy(&p->handle[0], &kept, sizeof kept);
     p->handle[1] = what;
 }
 
@@ -115,16 +120,15 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
     if (p->handle[1] == 0)
         return PROGRESS_DONE;
     struct mpi_transport *m = t->self;
-    MPI_Request request;
-    memcpy(&request, &p->handle[0], sizeof request);
+    struct kept kept;
+    memcpy(&kept, &p->handle[0], sizeof kept);
     MPI_Status status;
     int done = 0;
-    int code = MPI_Test(&request, &done, &status);
+    int code = MPI_Test(&kept.request, &done, &status);
     if (code == MPI_SUCCESS && !done) {
-        memcpy(&p->handle[0], &request, sizeof request);
         if (++m->busy % FAULT_INTERVAL || fault_check(m->home, e))
             return PROGRESS_BUSY;
-        MPI_Request_free(&request); /* nobody waits for it any more; the job is about to end */
+        MPI_Request_free(&kept.request); /* nobody waits for it any more; the job is about to end */
         memset(p, 0, sizeof *p);
         return PROGRESS_FAILED;
     }

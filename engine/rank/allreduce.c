@@ -236,7 +236,7 @@ bool rank_allreduce(const struct job *job, const char *rundir, struct comm *comm
     bool ok = name_algos(&b, e) && rank_announce(job, "cpu", comm, sink, e);
     if (ok) {
         b.log = hop_log_new(e);
-        b.times = calloc((size_t)b.algo_count * (size_t)job->allreduce.iters, sizeof *b.times);
+        b.times = calloc(MAX_ALGOS * (size_t)job->allreduce.iters, sizeof *b.times);
         if (!b.times)
             error_set(e, ERROR_FAILED, "out of memory for %d iterations", job->allreduce.iters);
         ok = b.log && b.times;

@@ -8,8 +8,8 @@
  */
 #include "engine/rank/heartbeat.h"
 #include "engine/rank/rank.h"
-#include "engine/train/trainer.h"
 #include "engine/rank/rank_script.h"
+#include "engine/train/trainer.h"
 
 #include <fcntl.h>
 #include <signal.h>
