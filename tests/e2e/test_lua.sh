@@ -27,8 +27,8 @@ nothing_left() {
     done
     return 1
 }
-# A short time limit, so that the test need not wait: the sandbox's own would be 10 s.
-export RINGSIDE_SCRIPT_SECONDS=1
+# The sandbox's own limit is 10 s. What ends by itself is given more, what does not less, so that nobody waits.
+export RINGSIDE_SCRIPT_SECONDS=120
 
 script plain <<'LUA'
 print("hello", 1 + 1)
@@ -84,6 +84,13 @@ hostile() { # standard input: SCRIPT|PART OF THE SENTENCE
         says "hostile $i is explained" "$part"
     done
 }
+export RINGSIDE_SCRIPT_SECONDS=1
+hostile <<'CASES'
+while true do end|look for a loop that never ends
+while true do pcall(function() while true do end end) end|look for a loop that never ends
+string.find(("a"):rep(100000), (".-"):rep(20) .. "b")|was stopped
+CASES
+export RINGSIDE_SCRIPT_SECONDS=120
 hostile <<'CASES'
 os.execute("touch /tmp/x")|'os' is not available
 io.open("/etc/passwd")|'io' is not available
@@ -93,21 +100,13 @@ debug.sethook()|'debug' is not available
 require("socket")|'require' is not available
 collectgarbage("stop")|only "collect" and "count"
 local s = ("x"):rep(1e10)|more memory than the 256 MiB
-while true do end|look for a loop that never ends
-while true do pcall(function() while true do end end) end|look for a loop that never ends
-string.find(("a"):rep(100000), (".-"):rep(20) .. "b")|was stopped
 while true do print("flood") end|prints too much
 while true do predict("q", 1) end|more than 1000 calls
 train("cnn")|train takes a table in braces
 setmetatable(_G, { __index = function(t, k) return t[k] end }) local y = zzz|functions call each other without end
-CASES
-# These need their time on a loaded machine.
-export RINGSIDE_SCRIPT_SECONDS=60
-hostile <<'CASES'
 local t = {} for i = 1, 1e9 do t[i] = {} end|more memory than the 256 MiB
 local function f() return 1 + f() end f()|functions call each other without end
 CASES
-export RINGSIDE_SCRIPT_SECONDS=1
 check "no process is left" nothing_left
 
 # TERM to the run ends the script and what it started.

@@ -13,6 +13,9 @@
 
 #include <cmocka.h>
 
+/* Far above what anything needs that ends by itself; the endless ones are given less. */
+static double seconds = 120;
+
 struct list_sink {
     struct event_sink sink;
     json_t *events;
@@ -55,7 +58,7 @@ static void run(struct result *result, const char *text, int ranks, long length)
                                      .length = strlen(text),
                                      .shown = "mine.lua",
                                      .entry = "allreduce",
-                                     .limits = {LUA_RANK_MEMORY, 0.5}};
+                                     .limits = {LUA_RANK_MEMORY, seconds}};
     struct lua_case c = {0, ranks, length, true};
     struct lua_verdict verdict = {.ok = true};
     memset(result, 0, sizeof *result);
@@ -195,10 +198,12 @@ static void test_errors(void **state)
     expect_case("function allreduce(comm, x) x.data = 1 end", 2, 4, "error", "whole number");
     expect_case("function allreduce(comm, x) getmetatable(x).__index = nil end", 2, 4, "error",
                 "mine.lua:1:");
+    seconds = 0.3;
     expect_case("function allreduce(comm, x) while true do end end", 2, 4, "error",
                 "without coming to an end");
     expect_case("function allreduce(comm, x) while true do pcall(function() while true do end end) end end",
                 2, 4, "error", "without coming to an end");
+    seconds = 120;
     expect_case(
         "function allreduce(comm, x) table.sort({3,2,1}, function() comm.send(1 - comm.rank, x) end) end", 2,
         4, "error", "cannot be called from inside sort");
