@@ -1,0 +1,14 @@
+#!/bin/bash
+# Lesson 02's exercise: the starter fails, the solution passes, each cheat fails. Its check trains for real (an epoch at
+# batch 512, and one at batch 32 where the first was any good); cheats that fail before any training come cheap.
+source "$(dirname "$0")/lib.sh"
+
+judge() { # NAME CODE FILE
+    expect "$1" "$2" "$ringside" exercise check 02-first-training --file "$3"
+}
+training=exercises/02-first-training
+judge "02: the starter fails" 1 $training/start.lua
+for cheat in $training/cheats/*.lua; do
+    judge "02: fails: $(basename "$cheat" .lua)" 1 "$cheat"
+done
+judge "02: the solution passes" 0 $training/solution.lua
