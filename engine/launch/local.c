@@ -96,6 +96,8 @@ static void plan_threads(struct plan *p, const struct job *job, int ranks, int c
     plan_env(p, "OMP_NUM_THREADS", text);
     if (threads * ranks > cores)
         plan_env(p, "OMP_WAIT_POLICY", "passive");
+    else if (threads > 1) /* spin for microseconds, not milliseconds: others may need the core */
+        plan_env(p, "GOMP_SPINCOUNT", "1000");
 }
 
 bool local_plan(struct plan *p, const struct job *job, const char *dir, struct error *e)

@@ -27,6 +27,7 @@ struct stage_spec {
     int kernel, stride, padding; /* conv2d; maxpool: kernel and stride are its size */
     bool relu;                   /* conv2d, maxpool, dense: a relu follows and is done at once */
     int pool;            /* conv2d: a maxpool of this size follows the relu and is done at once; else 0 */
+    bool backward;       /* it will be run backward too */
     bool input_gradient; /* backward also computes the gradient of the stage's input */
     size_t weight_offset, weights, bias_offset, biases;
 };

@@ -191,7 +191,8 @@ bool cpu_conv_new(struct stage *s, struct error *e)
     if (ok && !cpu_layout_from(wanted(pds[PASS_FORWARD], PASS_FORWARD, OPERAND_TARGET), &s->layout))
         ok = cpu_layout_plain(&s->spec, false, &s->layout, e);
     for (int pass = 0; ok && pass < PASSES; pass++) {
-        if (pass == PASS_BACKWARD_DATA && !s->spec.input_gradient)
+        if ((pass == PASS_BACKWARD_DATA && !s->spec.input_gradient) ||
+            (pass == PASS_BACKWARD_WEIGHTS && !s->spec.backward))
             continue;
         if (pass != PASS_FORWARD)
             ok = pass_describe(s, (enum pass)pass, &c, pds[PASS_FORWARD], &pds[pass], e);

@@ -16,9 +16,6 @@ typedef int32_t lane_mask __attribute__((vector_size(LANES * sizeof(float)))); /
 
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 
-/* The helpers are always inlined: how they would pass vectors on a machine without AVX does not matter. */
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 LANES_INLINE lanes lanes_load(const float *from)
 {
     lanes value;

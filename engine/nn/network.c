@@ -9,15 +9,17 @@
 /* What random_stream's purpose is for parameters; data order has another. */
 enum { STREAM_PARAMETERS = 1 };
 
-static struct stage_spec stage_from_layer(const struct layer_spec *layer, int batch, bool learned_before)
+static struct stage_spec stage_from_layer(const struct network *n, const struct layer_spec *layer,
+                                          bool learned_before)
 {
-    struct stage_spec s = {.batch = batch,
+    struct stage_spec s = {.batch = n->batch,
                            .in = layer->in,
                            .out = layer->out,
                            .kernel = layer->kernel,
                            .stride = layer->stride,
                            .padding = layer->padding,
-                           .input_gradient = learned_before,
+                           .backward = n->gradients != NULL,
+                           .input_gradient = n->gradients && learned_before,
                            .weight_offset = layer->weight_offset,
                            .weights = layer->weights,
                            .bias_offset = layer->bias_offset,
@@ -45,7 +47,7 @@ static bool add_stages(struct network *n, int *i, bool *learned_before, struct e
     const struct model_spec *m = &n->model;
     const struct layer_spec *layer = &m->layers[*i];
     const struct backend_ops *ops = n->backend->ops;
-    struct stage_spec spec = stage_from_layer(layer, n->batch, *learned_before);
+    struct stage_spec spec = stage_from_layer(n, layer, *learned_before);
     struct stage_spec pool;
     bool pooled = false;
     int used = 1;
@@ -56,7 +58,7 @@ static bool add_stages(struct network *n, int *i, bool *learned_before, struct e
             spec.pool = last->size;
             spec.out = last->out;
         } else {
-            pool = stage_from_layer(last, n->batch, true);
+            pool = stage_from_layer(n, last, true);
             pool.relu = pooled = true;
         }
         used = 3;

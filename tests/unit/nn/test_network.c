@@ -109,6 +109,30 @@ static void loss_of_nothing(void **state)
     drop(&f);
 }
 
+/* A network without gradients does less, and the same: as the trainer's tests of another batch rely on. */
+static void forward_only(void **state)
+{
+    (void)state;
+    struct fixture f = make("cnn", 4, 1);
+    struct error e = {0};
+    struct network *other = network_new(&f.model, f.backend, 7, NULL, &e);
+    assert_non_null(other);
+    network_init(f.network, 5);
+    network_init(other, 5);
+    uint8_t labels[7] = {1, 2, 3, 4}, predicted[4], again[7];
+    for (int i = 0; i < 4 * 784; i++)
+        network_input(f.network)[i] = network_input(other)[i] = (float)(i * 37 % 101) / 50 - 1;
+    struct loss_sum sum, same;
+    assert_true(network_evaluate(f.network, labels, 4, &sum, predicted, &e));
+    assert_true(network_evaluate(other, labels, 4, &same, again, &e));
+    assert_float_equal(sum.loss, same.loss, 1e-5);
+    assert_memory_equal(predicted, again, 4);
+    for (int i = 1; i < other->stage_count; i++)
+        assert_string_equal(f.backend->ops->implementation(other->stages[i], PASS_BACKWARD_DATA), "");
+    network_free(other);
+    drop(&f);
+}
+
 static void random_numbers(void **state)
 {
     (void)state;
@@ -137,8 +161,8 @@ static void random_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_reference_convolution),
-                                       cmocka_unit_test(initial_parameters),
-                                       cmocka_unit_test(loss_of_nothing), cmocka_unit_test(random_numbers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_reference_convolution), cmocka_unit_test(initial_parameters),
+        cmocka_unit_test(loss_of_nothing), cmocka_unit_test(forward_only), cmocka_unit_test(random_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
