@@ -4,6 +4,7 @@
 #include "engine/spec/job.h"
 
 #include "engine/spec/job_fields.h"
+#include "engine/spec/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,7 @@ const struct job_field job_common_fields[] = {
 };
 
 static const struct job_field train_fields[] = {
-    CHOICE(train.model, "model", "cnn|mlp"),
+    CHOICE(train.model, "model", NULL), /* one of model_names() */
     NUMBER(train.layers, "layers", JSON, 0, 0),
     CHOICE(train.data, "data", NULL),
     NUMBER(train.batch, "batch", INT, 1, 65536),
@@ -244,12 +245,27 @@ static bool check_field(const struct job *job, const struct job_field *f, struct
     return true;
 }
 
+static bool check_model(const char *name, struct error *e)
+{
+    char known[128] = "", words[128];
+    for (const char *const *p = model_names(); *p; p++) {
+        if (!strcmp(*p, name))
+            return true;
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", used ? "|" : "", *p);
+    }
+    name_choices(known, words, sizeof words);
+    return error_set(e, ERROR_INPUT, "model: expected %s, got '%s'", words, name);
+}
+
 static bool check_train(const struct job *job, struct error *e)
 {
     const struct job_train *t = &job->train;
     for (const struct job_field *f = train_fields; f->name; f++)
-        if (!(f->offset == offsetof(struct job, train.model) && t->layers) && !check_field(job, f, e))
+        if (!check_field(job, f, e))
             return false;
+    if (!t->layers && !check_model(t->model, e))
+        return false;
     if (t->layers && !json_is_object(t->layers) && !json_is_array(t->layers))
         return error_set(e, ERROR_INPUT, "layers: expected the description of a model");
     if (!*t->data)
