@@ -138,8 +138,8 @@ int axis_ticks(const struct axis *a, int most, double ticks[AXIS_MAX_TICKS])
         double from = ceil(a->lo / step - 1e-9), to = floor(a->hi / step + 1e-9);
         if (to - from + 1 <= most) {
             int count = 0;
-            for (double k = from; k <= to + 0.5; k++)
-                ticks[count++] = k * step + 0.0; /* never -0 */
+            for (; from + count <= to + 0.5; count++)
+                ticks[count] = (from + count) * step + 0.0; /* never -0 */
             return count;
         }
         step = round_step(step * 1.5);

@@ -167,7 +167,7 @@ static enum role run_status(void *view, char *text, size_t size)
     static const enum role ROLES[] = {ROLE_MUTED, ROLE_ACCENT, ROLE_GOOD, ROLE_BAD, ROLE_WARN, ROLE_BAD};
     char clock[24];
     format_clock(run_model_elapsed(&v->m, v->now), clock, sizeof clock);
-    const char *origin = v->m.origin[0] && strcmp(v->m.origin, "real") ? v->m.origin : "";
+    const char *origin = v->m.origin[0] && strcmp(v->m.origin, "real") != 0 ? v->m.origin : "";
     snprintf(text, size, "%s%s%s %s", origin, *origin ? " " : "", run_state_name(v->m.status.state), clock);
     return ROLES[v->m.status.state];
 }

@@ -108,7 +108,7 @@ void run_model_free(struct run_model *m)
     if (m->have_job)
         job_clear(&m->job);
     struct run_series *series[] = {&m->loss, &m->speed, &m->lr, &m->eval_loss, &m->eval_accuracy};
-    for (size_t i = 0; i < sizeof series / sizeof *series; i++)
+    for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
         run_series_free(series[i]);
     for (int i = 0; i < m->op_count; i++)
         free(m->ops[i].hops);

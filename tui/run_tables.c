@@ -30,7 +30,7 @@ static void bandwidth_of(const struct run_model *m, struct bandwidth *b)
     for (int i = 0; i < m->collective_count; i++) {
         const struct run_collective *k = &m->collectives[i];
         int at = 0;
-        while (at < b->count && strcmp(b->names[at], k->algo))
+        while (at < b->count && strcmp(b->names[at], k->algo) != 0)
             at++;
         if (at == PLOT_MAX_SERIES)
             continue;
@@ -194,7 +194,7 @@ static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
 static bool has_points(const struct run_model *m)
 {
     for (int i = 0; i < m->points_count; i++)
-        if (strcmp(m->points[i].name, "predicted") || m->points[i].x_label[0])
+        if (strcmp(m->points[i].name, "predicted") != 0 || m->points[i].x_label[0])
             return true;
     return false;
 }

@@ -217,7 +217,7 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
         format_seconds((double)t->batch * m->ranks / m->samples_per_s, time, sizeof time);
         snprintf(lines[count++], 96, "%s a step", time);
     }
-    if (m->origin[0] && strcmp(m->origin, "real"))
+    if (m->origin[0] && strcmp(m->origin, "real") != 0)
         snprintf(lines[count++], 96, "origin: %s", m->origin);
     for (int i = 0; i < count && i < area.rows; i++)
         canvas_text(c, area.row + i, area.col, area.cols, ROLE_TEXT, 0, lines[i]);

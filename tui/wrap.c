@@ -5,7 +5,7 @@
 /* Bytes of the text that fit in `cols` columns, up to a newline, broken at a blank where there is one. */
 static size_t take(const char *text, int cols, const char **rest)
 {
-    const char *at = text, *blank = NULL, *end = text;
+    const char *at = text, *blank = text, *end = text;
     int used = 0;
     for (;;) {
         const char *before = at;
@@ -21,7 +21,7 @@ static size_t take(const char *text, int cols, const char **rest)
         if (used > cols)
             break;
     }
-    if (blank && blank > text)
+    if (blank != text)
         end = blank;
     else if (end == text)
         end = at; /* not even one character fits: go on all the same */
