@@ -44,7 +44,7 @@ bool exercise_list(char ***names, int *count, struct error *e)
     for (struct dirent *entry; ok && (entry = readdir(folder));) {
         if (!is_exercise(all, entry->d_name))
             continue;
-        char **more = realloc(*names, (size_t)(*count + 1) * sizeof **names);
+        char **more = realloc(*names, (size_t)(*count + 1) * sizeof(char *));
         char *name = strdup(entry->d_name);
         if (more)
             *names = more;
@@ -55,9 +55,16 @@ bool exercise_list(char ***names, int *count, struct error *e)
             free(name);
     }
     closedir(folder);
+    if (!ok) {
+        while (*count > 0)
+            free((*names)[--*count]);
+        free(*names);
+        *names = NULL;
+        return error_set(e, ERROR_FAILED, "out of memory for the list of exercises");
+    }
     if (*count > 0)
-        qsort(*names, (size_t)*count, sizeof **names, by_name);
-    return ok || error_set(e, ERROR_FAILED, "out of memory for the list of exercises");
+        qsort(*names, (size_t)*count, sizeof(char *), by_name);
+    return true;
 }
 
 void exercise_title(const char *name, char *title, size_t size)

@@ -336,8 +336,8 @@ static int open_functions(lua_State *L)
     struct lua_api *api = lua_touserdata(L, 1);
     lua_pushglobaltable(L);
     const luaL_Reg *lists[] = {functions, lua_api_model_functions,
-                               api->learner_text ? lua_api_check_functions : NULL};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists && lists[i]; i++) {
+                               api->learner_text ? lua_api_check_functions : NULL, NULL};
+    for (int i = 0; lists[i]; i++) {
         lua_pushlightuserdata(L, api);
         luaL_setfuncs(L, lists[i], 1);
     }

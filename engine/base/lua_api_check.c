@@ -106,8 +106,10 @@ static void run_learner(lua_State *L, struct lua_api *api)
     const struct lua_limits limits = {LUA_SANDBOX_MEMORY, lua_sandbox_seconds()};
     api->learner = lua_sandbox_open(&limits, &e);
     api->learner_api = calloc(1, sizeof *api->learner_api);
-    if (!api->learner || !api->learner_api)
+    if (!api->learner || !api->learner_api) {
         luaL_error(L, "out of memory for your file");
+        return; /* luaL_error does not */
+    }
     api->learner_api->sandbox = api->learner;
     if (!lua_api_open(api->learner_api, &e))
         luaL_error(L, "%s", e.text);

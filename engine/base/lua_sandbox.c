@@ -45,7 +45,7 @@ double lua_sandbox_seconds(void)
 struct lua_sandbox *lua_sandbox_of(lua_State *L)
 {
     struct lua_sandbox *s;
-    memcpy(&s, lua_getextraspace(L), sizeof s);
+    memcpy(&s, lua_getextraspace(L), sizeof(void *));
     return s;
 }
 
@@ -298,7 +298,7 @@ struct lua_sandbox *lua_sandbox_open(const struct lua_limits *limits, struct err
     s->seconds = limits->seconds;
     s->L = lua_newstate(allocate, s);
     if (s->L) {
-        memcpy(lua_getextraspace(s->L), &s, sizeof s);
+        memcpy(lua_getextraspace(s->L), &s, sizeof(void *));
         lua_atpanic(s->L, panic);
         lua_pushcfunction(s->L, open_libraries);
     }
@@ -425,10 +425,12 @@ void lua_sandbox_explain(struct lua_sandbox *s, const char *message, int line, s
     snprintf(f->file, sizeof f->file, "%s", s->shown);
     if (!message)
         message = "the script raised an error that is no text";
-    size_t prefix = strlen(s->chunk + 1);
-    if (prefix && !strncmp(message, s->chunk + 1, prefix) && message[prefix] == ':') {
+    const char *chunk = s->chunk + 1, *position = message;
+    while (*chunk && *position == *chunk)
+        position++, chunk++;
+    if (*s->chunk && !*chunk && *position == ':') {
         char *after;
-        long n = strtol(message + prefix + 1, &after, 10);
+        long n = strtol(position + 1, &after, 10);
         if (*after == ':') {
             line = (int)n;
             message = after + 1;

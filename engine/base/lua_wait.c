@@ -60,7 +60,7 @@ bool lua_wait_deadlock(const struct lua_wait *w, int n, struct lua_deadlock *d)
     if (start == n)
         return false;
     memset(seen, -1, sizeof seen);
-    int path[LUA_WAIT_MAX], steps = 0, r = start;
+    int path[LUA_WAIT_MAX] = {0}, steps = 0, r = start;
     while (!w[r].finished && seen[r] < 0) {
         seen[r] = steps;
         path[steps++] = r;

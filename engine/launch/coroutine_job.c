@@ -38,7 +38,7 @@ static bool stage_open(struct stage *s, const struct lua_rank_script *script, co
     *s = (struct stage){.count = c->ranks, .world = coroutine_world_new(c->ranks, e)};
     if (!s->world)
         return false;
-    s->ranks = calloc((size_t)c->ranks, sizeof *s->ranks);
+    s->ranks = calloc((size_t)c->ranks, sizeof(struct lua_rank *));
     s->reports = calloc((size_t)c->ranks, sizeof *s->reports);
     if (!s->ranks || !s->reports)
         return error_set(e, ERROR_FAILED, "out of memory for %d ranks", c->ranks);
