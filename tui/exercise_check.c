@@ -17,6 +17,15 @@ void exercise_check_free(struct exercise_check *check)
     *check = (struct exercise_check){0};
 }
 
+static void delete_stale(struct exercise_view *v)
+{
+    struct run_status status;
+    if (v->stale[0] && run_status_read(v->stale, &status, NULL) && run_state_ended(status.state)) {
+        rundir_delete(v->stale, NULL);
+        v->stale[0] = '\0';
+    }
+}
+
 bool exercise_check_start(struct exercise_view *v, bool instant, struct error *e)
 {
     struct job job;
@@ -33,8 +42,9 @@ bool exercise_check_start(struct exercise_view *v, bool instant, struct error *e
     if (!ok)
         return false;
     /* An instant check is of no interest once the next one begins. */
-    if (v->check.started && v->check.instant && !v->check.running)
-        rundir_delete(v->check.m.dir, NULL);
+    if (v->check.started && v->check.instant)
+        memcpy(v->stale, v->check.m.dir, sizeof v->stale);
+    delete_stale(v);
     exercise_check_free(&v->check);
     if (!run_model_open(&v->check.m, dir, e))
         return false;
@@ -57,6 +67,7 @@ bool exercise_check_poll(struct exercise_view *v)
     struct exercise_check *k = &v->check;
     if (!k->started || !k->running)
         return false;
+    delete_stale(v);
     bool changed = run_model_poll(&k->m, EVENTS_A_POLL);
     /* `done` is the last line of a run: until it is there, more checks may come. */
     if (k->m.done || k->m.status.state == RUN_LOST) {

@@ -28,7 +28,8 @@ struct exercise_check {
 struct exercise_view {
     struct exercise_files files;
     struct exercise_check check;
-    char *task; /* Markdown; may be NULL */
+    char stale[PATH_MAX]; /* an instant check that a newer one has overtaken: deleted once it has ended */
+    char *task;           /* Markdown; may be NULL */
     char *hints[EXERCISE_MAX_HINTS];
     int hint_count, hints_shown;
     bool show_hint; /* in place of the task */
