@@ -166,7 +166,7 @@ static void say_why(struct supervision *s, int status, bool late)
     const char *todo = "look for a loop that never ends, or a text pattern that never finishes";
     if (s->stopped) {
         json_t *event = event_new("note", -1);
-        event_set_text(event, "level", "warning");
+        event_set_text(event, "level", "warn");
         event_set_text(event, "text", "the script was stopped on request");
         emit(s, event);
         return;

@@ -260,7 +260,7 @@ static json_t *rank_script(struct lua_host *h, const json_t *args, struct error 
             snprintf(text, sizeof text,
                      "real ranks could not be used (%s); the ranks are coroutines in one process",
                      followed ? explain(&n) : e->text);
-            sink_note(h->sink, "warning", text, NULL);
+            sink_note(h->sink, "warn", text, NULL);
             job.rank_script.coroutines = true;
             nested_clear(&n);
             continue;
