@@ -103,12 +103,12 @@ static void quoted(const char *from, char *out, size_t size)
 }
 
 struct words {
-    char *what, *todo;
-    size_t what_size, todo_size;
+    char *what, *advice;
+    size_t what_size, advice_size;
 };
 
 #define WHAT(...) snprintf(w->what, w->what_size, __VA_ARGS__)
-#define TODO(...) snprintf(w->todo, w->todo_size, __VA_ARGS__)
+#define ADVISE(...) snprintf(w->advice, w->advice_size, __VA_ARGS__)
 
 /* --- mistakes that are seen in the line itself: habits from other languages -------------------------------- */
 
@@ -117,44 +117,44 @@ static bool habit(const char *line, struct words *w)
     char op = 0;
     if (has_compound(line, &op)) {
         WHAT("Lua has no %c=", op);
-        TODO("write x = x %c ... instead", op);
+        ADVISE("write x = x %c ... instead", op);
     } else if (has(line, "++")) {
         WHAT("Lua has no ++");
-        TODO("write x = x + 1 instead");
+        ADVISE("write x = x + 1 instead");
     } else if (has(line, "!=")) {
         WHAT("Lua has no !=");
-        TODO("'not equal' is written ~=");
+        ADVISE("'not equal' is written ~=");
     } else if (has(line, "&&") || has(line, "||")) {
         WHAT("Lua has no && and ||");
-        TODO("write 'and' and 'or'");
+        ADVISE("write 'and' and 'or'");
     } else if (line[0] == '#' || has(line, " # ")) {
         WHAT("a comment in Lua does not begin with #");
-        TODO("begin it with --");
+        ADVISE("begin it with --");
     } else if (has(line, "//") && line[0] == '/') {
         WHAT("a comment in Lua does not begin with //");
-        TODO("begin it with --");
+        ADVISE("begin it with --");
     } else if (starts(line, "elif") || has(line, "else if ")) {
         WHAT("Lua's word is 'elseif'");
-        TODO("write: elseif condition then");
+        ADVISE("write: elseif condition then");
     } else if (starts(line, "def")) {
         WHAT("a function in Lua does not begin with 'def'");
-        TODO("write: function name(a, b) ... end");
+        ADVISE("write: function name(a, b) ... end");
     } else if (starts(line, "import") || starts(line, "from")) {
         WHAT("there is nothing to import here");
-        TODO("leave the line out; all functions are there already");
+        ADVISE("leave the line out; all functions are there already");
     } else if ((starts(line, "if") || starts(line, "elseif")) && ends_with_colon(line)) {
         WHAT("an 'if' in Lua does not end with a colon");
-        TODO("write: if condition then ... end");
+        ADVISE("write: if condition then ... end");
     } else if (starts(line, "else") && ends_with_colon(line)) {
         WHAT("an 'else' in Lua has no colon");
-        TODO("write 'else' alone");
+        ADVISE("write 'else' alone");
     } else if ((starts(line, "for") || starts(line, "while")) && ends_with_colon(line)) {
         WHAT("a loop in Lua does not begin with a colon");
-        TODO("write: for i = 1, n do ... end   or: while condition do ... end");
+        ADVISE("write: for i = 1, n do ... end   or: while condition do ... end");
     } else if ((starts(line, "if") || starts(line, "elseif") || starts(line, "while")) &&
                has_lone_assignment(line)) {
         WHAT("= assigns, it does not compare");
-        TODO("compare with ==");
+        ADVISE("compare with ==");
     } else {
         return false;
     }
@@ -180,54 +180,54 @@ static bool syntax(const char *m, const char *line, struct words *w)
         else
             WHAT("an 'end' is missing%s%s%s", at_end ? "" : " before '", at_end ? "" : token,
                  at_end ? "" : "'");
-        TODO("write 'end' where that block stops");
+        ADVISE("write 'end' where that block stops");
         return true;
     }
     if (!strncmp(m, "<eof> expected", 14) || (!strncmp(m, "'<eof>' expected", 16))) {
         WHAT("there is one '%s' too many", *token ? token : "end");
-        TODO("take it out, or look above for the block that should have begun");
+        ADVISE("take it out, or look above for the block that should have begun");
         return true;
     }
     if (has(m, "unfinished string") || has(m, "unfinished long string") ||
         has(m, "unfinished long comment")) {
         WHAT("a text is not closed");
-        TODO("end it with the mark it began with (\" or ' or ]])");
+        ADVISE("end it with the mark it began with (\" or ' or ]])");
         return true;
     }
     if (habit(line, w))
         return true;
     if (!strncmp(m, "'then' expected", 15)) {
         WHAT("'then' is missing");
-        TODO("write: if condition then");
+        ADVISE("write: if condition then");
     } else if (!strncmp(m, "'do' expected", 13)) {
         WHAT("'do' is missing");
-        TODO("write: for i = 1, n do   or: while condition do");
+        ADVISE("write: for i = 1, n do   or: while condition do");
     } else if (!strncmp(m, "'=' or 'in' expected", 20)) {
         WHAT("this is no loop that Lua knows");
-        TODO("write: for i = 1, n do   or: for i, value in ipairs(list) do");
+        ADVISE("write: for i = 1, n do   or: for i, value in ipairs(list) do");
     } else if (!strncmp(m, "'}' expected", 12)) {
         WHAT("a comma or a closing } is missing before %s", at_end ? "the end of the file" : near + 6);
-        TODO("put a comma between the entries of a table, and } after the last");
+        ADVISE("put a comma between the entries of a table, and } after the last");
     } else if (!strncmp(m, "')' expected", 12)) {
         WHAT("a closing ) or a comma is missing before %s", at_end ? "the end of the file" : near + 6);
-        TODO("count the brackets of this line");
+        ADVISE("count the brackets of this line");
     } else if (!strncmp(m, "unexpected symbol", 17) && !strcmp(token, "[")) {
         WHAT("a list in Lua is not written with [ ]");
-        TODO("write { 1, 2, 3 }");
+        ADVISE("write { 1, 2, 3 }");
     } else if (!strncmp(m, "unexpected symbol", 17) && at_end) {
         WHAT("the file ends in the middle of an expression");
-        TODO("complete the last line");
+        ADVISE("complete the last line");
     } else if (has(m, "function arguments expected")) {
         WHAT("after a colon Lua expects a call");
-        TODO("write x:name(...) to call, x.name to read a field");
+        ADVISE("write x:name(...) to call, x.name to read a field");
     } else if (has(m, "malformed number")) {
         WHAT("'%s' is not a number", token);
-        TODO("names begin with a letter, numbers hold digits only");
+        ADVISE("names begin with a letter, numbers hold digits only");
     } else if (!strncmp(m, "syntax error", 12) || !strncmp(m, "unexpected symbol", 17) ||
                has(m, "expected near")) {
         WHAT("Lua does not understand this line from '%s' on (%.*s)", at_end ? "its end" : token,
              (int)(near - m), m);
-        TODO("a line is an assignment (x = ...), a call (f(...)), or one of local, if, for, while, function, "
+        ADVISE("a line is an assignment (x = ...), a call (f(...)), or one of local, if, for, while, function, "
              "return");
     } else {
         WHAT("%s", m);
@@ -259,53 +259,53 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
     bool element = !strcmp(name, "?") || !strcmp(name, "integer index");
     if (!strncmp(m, "attempt to ", 11) && nil && !strcmp(kind, "global")) {
         WHAT("'%s' is not defined (its value is nil)", name);
-        TODO("give it a value first, or check the spelling");
+        ADVISE("give it a value first, or check the spelling");
     } else if (!strncmp(m, "attempt to call", 15) && nil &&
                (!strcmp(kind, "method") || !strcmp(kind, "field"))) {
         WHAT("there is no function '%s' in that value", name);
-        TODO("check the spelling");
+        ADVISE("check the spelling");
     } else if (!strncmp(m, "attempt to ", 11) && nil && element) {
         WHAT("an element that is not there (nil) is used");
-        TODO("indexes begin at 1 in Lua and end at #x");
+        ADVISE("indexes begin at 1 in Lua and end at #x");
     } else if (!strncmp(m, "attempt to ", 11) && nil && *name) {
         WHAT("'%s' is nil here", name);
-        TODO("give the %s '%s' a value before it is used", kind, name);
+        ADVISE("give the %s '%s' a value before it is used", kind, name);
     } else if (!strncmp(m, "attempt to call", 15)) {
         WHAT("what is called here is not a function (%s)", m + 16);
-        TODO("check the name before the bracket");
+        ADVISE("check the name before the bracket");
     } else if (!strncmp(m, "attempt to compare", 18)) {
         WHAT("these two cannot be compared (%s)", m + 19);
-        TODO("both sides must be numbers, or both texts");
+        ADVISE("both sides must be numbers, or both texts");
     } else if (!strncmp(m, "attempt to concatenate", 22)) {
         WHAT(".. joins texts and numbers, and this is neither (%s)", m + 23);
-        TODO("use tostring(x)");
+        ADVISE("use tostring(x)");
     } else if (!strncmp(m, "attempt to perform arithmetic", 29)) {
         WHAT("this is not a number (%s)", m + 30 + (strncmp(m + 29, " on ", 4) ? 0 : 3));
-        TODO("%s", has(m, "string") && has(line, "+") ? "texts are joined with .."
+        ADVISE("%s", has(m, "string") && has(line, "+") ? "texts are joined with .."
                    : has(m, "vector")                 ? "vectors are added with x:add(y)"
                                                       : "calculate with numbers only");
     } else if (has(m, "not enough memory") || has(m, "resulting string too large")) {
         WHAT("the script needs more memory than the %.0f MiB it may have", cap_mib);
-        TODO("look for a table or a text that grows in a loop, or a function that calls itself without end");
+        ADVISE("look for a table or a text that grows in a loop, or a function that calls itself without end");
     } else if (has(m, "stack overflow")) {
         WHAT("functions call each other without end");
-        TODO("give the function a case in which it returns without calling itself");
+        ADVISE("give the function a case in which it returns without calling itself");
     } else if (has(m, "without coming to an end")) {
         WHAT("%s", m);
-        TODO("look for a loop that never ends");
+        ADVISE("look for a loop that never ends");
     } else if (has(m, "yield across a C-call")) {
         WHAT(
             "comm.send, comm.recv and comm.sendrecv cannot be called from inside sort, gsub or a metamethod");
-        TODO("call them from the function itself");
+        ADVISE("call them from the function itself");
     } else if (has(m, "number has no integer representation")) {
         WHAT("a whole number is needed here");
-        TODO("use // for a whole quotient, or math.floor(x)");
+        ADVISE("use // for a whole quotient, or math.floor(x)");
     } else if (has(m, "table index is nil")) {
         WHAT("the index is nil");
-        TODO("give it a value first");
+        ADVISE("give it a value first");
     } else if (has(m, "'for' ") && has(m, "must be a number")) {
         WHAT("%s", m);
-        TODO("write: for i = first, last do");
+        ADVISE("write: for i = first, last do");
     } else {
         return false;
     }
@@ -313,17 +313,17 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
 }
 
 void lua_message_translate(const char *message, const char *source, double cap_mib, char *what,
-                           size_t what_size, char *todo, size_t todo_size)
+                           size_t what_size, char *advice, size_t advice_size)
 {
-    struct words words = {what, todo, what_size, todo_size}, *w = &words;
-    *todo = 0;
+    struct words words = {what, advice, what_size, advice_size}, *w = &words;
+    *advice = 0;
     if (runtime(message, source, cap_mib, w) || syntax(message, source, w))
         return;
     /* Messages of our own carry what to do after a semicolon. */
     const char *semicolon = strstr(message, "; ");
     if (semicolon) {
         snprintf(what, what_size, "%.*s", (int)(semicolon - message), message);
-        snprintf(todo, todo_size, "%s", semicolon + 2);
+        snprintf(advice, advice_size, "%s", semicolon + 2);
         return;
     }
     snprintf(what, what_size, "%s", message);

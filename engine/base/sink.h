@@ -36,7 +36,7 @@ json_t *sink_event(const struct event_sink *s, const char *name);
 /* s->emit(s, event, e), and true (the event dropped) where s is NULL. */
 bool sink_emit(struct event_sink *s, json_t *event, struct error *e);
 
-/* A `note` event; level is "info", "warning" or "error". */
+/* A `note` event; level is "info", "warn" or "error". */
 bool sink_note(struct event_sink *s, const char *level, const char *text, struct error *e);
 
 /* Writes whole lines to a descriptor, which stays the caller's. Threads may share it. */
