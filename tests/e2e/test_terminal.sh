@@ -206,7 +206,7 @@ rm -r "$run"
 
 # A job outlives the application and is found again.
 unset RINGSIDE_DATA
-if command -v mpirun >/dev/null; then
+if command -v mpirun >/dev/null && [ -x "$build/ringside-rank" ]; then
     "$ringside" train --ranks 1 --steps 600 --pause 0.1 --detach >"$scratch/id" 2>"$scratch/err"
     window "$ringside; echo code=\$?"
     check "home shows a running job" until_shown "1 running"
@@ -231,7 +231,7 @@ if command -v mpirun >/dev/null; then
     check "stopped, it is shown so" until_shown "cancelled"
     press q
 else
-    skip "a job outlives the application" "mpirun is not installed"
+    skip "a job outlives the application" "mpirun or ringside-rank is missing"
 fi
 export RINGSIDE_DATA=$PWD/tests/fixtures/course
 
