@@ -52,7 +52,8 @@ int cli_application(int argc, char **argv)
             options.dump = scripted = true;
         } else if (!strcmp(option, "--roles")) {
             options.roles = true;
-        } else if (strcmp(option, "--script") && strcmp(option, "--open") && strcmp(option, "--size")) {
+        } else if (strcmp(option, "--script") != 0 && strcmp(option, "--open") != 0 &&
+                   strcmp(option, "--size") != 0) {
             return usage("unknown option '%s'; 'ringside --help' lists the commands", option);
         } else if (!value) {
             return usage("%s needs a value; see 'ringside --plain --help'", option);

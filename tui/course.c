@@ -8,6 +8,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -219,16 +220,13 @@ bool course_lesson_file(const char *name, const char *lang, char path[PATH_MAX],
         return false;
     if (!name_valid(name))
         return error_set(e, ERROR_INPUT, "'%s' is no name of a lesson; 'ringside lesson' lists them", name);
+    *path = '\0';
     const char *const languages[] = {lang_valid(lang) ? lang : "en", "en"};
     for (int i = 0; i < 2; i++) {
         char file[PATH_MAX];
-        if (strlen(languages[i]) + strlen(name) + 16 > sizeof file)
+        if (strlen(name) > 128)
             break;
-        strcpy(file, "lessons/");
-        strcat(file, languages[i]);
-        strcat(file, "/");
-        strcat(file, name);
-        strcat(file, ".md");
+        snprintf(file, sizeof file, "lessons/%s/%s.md", languages[i], name);
         if (!path_join(path, data, file, e))
             return false;
         if (!access(path, R_OK))

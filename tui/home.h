@@ -11,7 +11,7 @@
 #include "tui/recent.h"
 
 struct home {
-    const char *title; /* the course's */
+    const char *title;           /* the course's */
     int selected;                /* lessons first, then runs */
     int first_lesson, first_run; /* shown first, where a list is longer than its room */
     struct recent recent;

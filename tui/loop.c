@@ -12,6 +12,7 @@
 #include <langinfo.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -221,9 +222,9 @@ bool loop_utf8(void)
 bool loop_impossible(char why[256])
 {
     if (!isatty(STDIN_FILENO))
-        strcpy(why, "standard input is no terminal");
+        snprintf(why, 256, "standard input is no terminal");
     else if (!isatty(STDOUT_FILENO))
-        strcpy(why, "standard output is no terminal");
+        snprintf(why, 256, "standard output is no terminal");
     else
         term_impossible(why);
     return *why != '\0';

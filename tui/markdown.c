@@ -33,6 +33,8 @@ struct layout {
 static struct md_line *line_add(struct layout *l, const struct cell *cells, int count)
 {
     struct md_doc *doc = l->doc;
+    if (!cells)
+        count = 0;
     int total = l->prefix_count + count;
     struct md_line *lines = realloc(doc->lines, (size_t)(doc->count + 1) * sizeof *lines);
     struct cell *row = malloc((size_t)(total ? total : 1) * sizeof *row);
@@ -48,7 +50,7 @@ static struct md_line *line_add(struct layout *l, const struct cell *cells, int 
         memcpy(row + l->prefix_count - l->marker_count, l->marker, (size_t)l->marker_count * sizeof *row);
         l->marker_count = 0;
     }
-    if (count)
+    if (cells)
         memcpy(row + l->prefix_count, cells, (size_t)count * sizeof *row);
     while (total > 0 && row[total - 1].glyph == ' ')
         total--;

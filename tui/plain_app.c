@@ -35,7 +35,7 @@ static void ask(struct plain *p, const char *question, char answer[LINE_MAX_BYTE
     *answer = '\0';
     if (!fgets(answer, LINE_MAX_BYTES, p->in)) {
         p->ended = true;
-        strcpy(answer, "q");
+        snprintf(answer, LINE_MAX_BYTES, "q");
     }
     char *start = answer + strspn(answer, " \t\r\n");
     memmove(answer, start, strlen(start) + 1);

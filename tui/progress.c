@@ -198,13 +198,10 @@ static void note(struct progress *p, const struct note *n)
         return;
     }
     char lock[PATH_MAX + 16];
-    snprintf(lock, sizeof lock, "%s", p->file);
-    strcpy(strrchr(lock, '.'), ".lock");
+    snprintf(lock, sizeof lock, "%.*s.lock", (int)(strrchr(p->file, '.') - p->file), p->file);
     int fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    /* A lock that is held for long belongs to a hung filesystem: do not hang with it. */
-    bool locked = false;
-    for (int i = 0;
-         fd >= 0 && i < 1000 && !(locked = flock(fd, LOCK_EX | LOCK_NB) == 0) && errno == EWOULDBLOCK; i++)
+    /* A lock that is held for seconds belongs to a hung filesystem: do not hang with it. */
+    for (int i = 0; fd >= 0 && i < 1000 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++)
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     json_t *root = fd >= 0 ? read_file(p) : NULL;
     if (root) {

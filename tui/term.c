@@ -146,7 +146,7 @@ static bool knows_paste(void)
                                         "konsole", "vte",  "gnome",  "st-",  "wezterm",   "ghostty"};
     const char *name = getenv("TERM");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strncmp(name, names[i], strlen(names[i])))
+        if (name && !strncmp(name, names[i], strlen(names[i])))
             return true;
     return false;
 }

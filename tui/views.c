@@ -3,15 +3,16 @@
  */
 #include "tui/view.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static const struct view_class *const views[] = {
-    &view_home, &view_exercise, &view_run, &view_ring, &view_lesson,
+    &view_home, &view_exercise, &view_run, &view_ring, &view_lesson, NULL,
 };
 
 const struct view_class *view_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+    for (size_t i = 0; views[i]; i++)
         if (!strcmp(views[i]->name, name))
             return views[i];
     return NULL;
