@@ -289,12 +289,19 @@ static void fold_point(struct run_model *m, const json_t *event)
 {
     const char *name = event_text(event, "series", "");
     const char *question = event_text(event, "label", NULL);
-    if (!strcmp(name, "predicted") && question && !json_object_get(event, "x"))
-        add_note(m, event_number(event, "t", NAN), NOTE_INFO, "%s You said %g.", question,
-                 event_number(event, "y", NAN));
+    if (!strcmp(name, "predicted") && question && !json_object_get(event, "x")) {
+        const char *words = event_text(event, "value", NULL); /* "don't know" is an answer, too */
+        if (words)
+            add_note(m, event_number(event, "t", NAN), NOTE_INFO, "%s You said: %s.", question, words);
+        else
+            add_note(m, event_number(event, "t", NAN), NOTE_INFO, "%s You said %g.", question,
+                     event_number(event, "y", NAN));
+    }
+    /* Series of one name in plots of different titles are different series. */
+    const char *title = event_text(event, "title", NULL);
     struct run_points *p = NULL;
     for (int i = 0; i < m->points_count && !p; i++)
-        if (!strcmp(m->points[i].name, name))
+        if (!strcmp(m->points[i].name, name) && (!title || !strcmp(m->points[i].title, title)))
             p = &m->points[i];
     if (!p) {
         p = grow(&m->points, &m->points_count, sizeof *p);

@@ -149,17 +149,38 @@ static bool wide_spread(double lo, double hi)
     return lo > 0 && hi / lo >= 30;
 }
 
-static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
+/* Answers given before measuring are listed among the notes. */
+static bool only_said(const struct run_points *p)
+{
+    return !strcmp(p->name, "predicted") && !p->x_label[0];
+}
+
+/* Which plot series i belongs to: one plot for each title, in the order in which they came. */
+static int plot_of(const struct run_model *m, int i)
+{
+    int plot = 0;
+    for (int k = 0; k < i && strcmp(m->points[k].title, m->points[i].title) != 0; k++) {
+        int before = 0; /* whether k opens a plot */
+        while (before < k &&
+               (only_said(&m->points[before]) || strcmp(m->points[before].title, m->points[k].title) != 0))
+            before++;
+        plot += before == k && !only_said(&m->points[k]);
+    }
+    return plot < RUN_PLOTS ? plot : RUN_PLOTS - 1;
+}
+
+static void draw_plot(struct run_view *v, struct canvas *c, struct rect area, int plot)
 {
     const struct run_model *m = &v->m;
+    struct axis *xs = &v->plot_x[plot], *ys = &v->plot_y[plot];
     struct plot_series s[PLOT_MAX_SERIES];
     int count = 0;
     double x0 = NAN, x1 = NAN, y0 = NAN, y1 = NAN;
     const struct run_points *named = NULL;
     for (int i = 0; i < m->points_count && count < PLOT_MAX_SERIES; i++) {
         const struct run_points *p = &m->points[i];
-        if (!strcmp(p->name, "predicted") && !p->x_label[0])
-            continue; /* answers given before measuring: listed among the notes */
+        if (only_said(p) || plot_of(m, i) != plot)
+            continue;
         s[count++] = (struct plot_series){
             .name = p->name, .x = p->xy.x, .y = p->xy.y, .count = p->xy.count, .points = true};
         named = named && named->title[0] ? named : p;
@@ -170,13 +191,13 @@ static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
             y1 = fmax(y1, p->xy.y[k]);
         }
     }
-    if (v->xs.log != wide_spread(x0, x1))
-        v->xs = (struct axis){.log = wide_spread(x0, x1), .twos = x1 / x0 < 5000};
+    if (xs->log != wide_spread(x0, x1))
+        *xs = (struct axis){.log = wide_spread(x0, x1), .twos = x1 / x0 < 5000};
     if (isfinite(x0))
-        axis_fit(&v->xs, x0, x1);
+        axis_fit(xs, x0, x1);
     if (isfinite(y0))
-        axis_fit(&v->ys, y0, y1);
-    v->xs.unit = named && !strcmp(named->x_label, "bytes") ? AXIS_BYTES : AXIS_NUMBER;
+        axis_fit(ys, y0, y1);
+    xs->unit = named && !strcmp(named->x_label, "bytes") ? AXIS_BYTES : AXIS_NUMBER;
     char title[192] = "Points";
     if (named && named->title[0])
         snprintf(title, sizeof title, "%s%s%s", named->title, named->y_label[0] ? ": " : "", named->y_label);
@@ -184,17 +205,33 @@ static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
         snprintf(title, sizeof title, "%s", named->y_label);
     struct plot p = {.series = s,
                      .count = count,
-                     .x = &v->xs,
-                     .y = &v->ys,
+                     .x = xs,
+                     .y = ys,
                      .x_label = named && named->x_label[0] ? named->x_label : NULL,
                      .empty = "nothing plotted yet"};
     plot_draw(c, canvas_box(c, area, title, ROLE_BORDER), &p);
 }
 
+/* Side by side where there is room for it; else one above the other. */
+static void draw_points(struct run_view *v, struct canvas *c, struct rect area)
+{
+    int plots = 1;
+    for (int i = 0; i < v->m.points_count; i++)
+        if (!only_said(&v->m.points[i]) && plot_of(&v->m, i) >= plots)
+            plots = plot_of(&v->m, i) + 1;
+    bool beside = area.cols / plots >= 40 || area.rows / plots < 6;
+    for (int plot = 0; plot < plots; plot++) {
+        struct rect part = plot == plots - 1 ? area
+                           : beside          ? rect_cut_cols(&area, area.cols / (plots - plot))
+                                             : rect_cut_rows(&area, area.rows / (plots - plot));
+        draw_plot(v, c, part, plot);
+    }
+}
+
 static bool has_points(const struct run_model *m)
 {
     for (int i = 0; i < m->points_count; i++)
-        if (strcmp(m->points[i].name, "predicted") != 0 || m->points[i].x_label[0])
+        if (!only_said(&m->points[i]))
             return true;
     return false;
 }

@@ -14,6 +14,9 @@
 /* Tab goes round; PANE_ALL shows as many as there is room for. */
 enum run_pane { PANE_ALL, PANE_LOSS, PANE_ACCURACY, PANE_SPEED, PANE_RANKS, PANE_NOTES, PANE_COUNT };
 
+/* Plots of a script that are drawn side by side; more share the last one. */
+enum { RUN_PLOTS = 3 };
+
 struct run_view {
     struct run_model m;
     enum run_pane pane;
@@ -23,6 +26,7 @@ struct run_view {
     int scroll;     /* of lists */
     double now;     /* seconds since the epoch, of the last tick */
     struct axis steps, loss, accuracy, speed, xs, ys;
+    struct axis plot_x[RUN_PLOTS], plot_y[RUN_PLOTS]; /* of a script's plots */
     double polled;
     long second; /* that was drawn last */
 };

@@ -10,8 +10,10 @@ prediction = {
     times_as_fast = 2,    -- pictures/s: batch 512 over batch 8
     points_lost = 10,     -- accuracy in %: batch 32 minus batch 512
 }
-predict("batch 512: how many times as fast as 8", prediction.times_as_fast)
-predict("batch 512: points of accuracy lost to 32", prediction.points_lost)
+predict("Batch 512: how many times as fast as batch 8?",
+    prediction.times_as_fast)
+predict("Batch 512: how many points of accuracy lost to batch 32?",
+    prediction.points_lost)
 
 -- Part 2. Measure: four trainings, one after the other.
 function training(batch, rate)
@@ -27,8 +29,8 @@ function training(batch, rate)
 end
 
 function report(batch, rate, result)
-    print("batch", batch, "rate", rate, "pictures/s", result.samples_per_s,
-        "accuracy", result.accuracy)
+    print(string.format("batch %d, rate %g: %.0f pictures/s, %.2f %% right",
+        batch, rate, result.samples_per_s, 100 * result.accuracy))
 end
 
 lr = 0.001
@@ -41,7 +43,7 @@ for i, batch in ipairs { 8, 32, 128, 512 } do
 end
 plot { title = "Speed", x = "batch per rank", y = "pictures/s",
     series = { measured = speed } }
-plot { title = "Accuracy", x = "batch per rank", y = "accuracy",
+plot { title = "After one epoch", x = "batch per rank", y = "accuracy",
     series = { measured = accuracy } }
 
 -- Part 3. Repair batch 512 by the learning rate alone.
