@@ -75,7 +75,7 @@ int cli_train(int argc, char **argv)
         {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", NULL, NULL},
         {"epochs", "E", OPTION_INT, &t->epochs, 0, 1, 100000, "passes over the data (2)", &c.epochs_given,
          NULL},
-        {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12, "or: stop after S steps", NULL, NULL},
+        {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12, "or: stop after S steps (with --epochs: of that plan)", NULL, NULL},
         {"seconds", "T", OPTION_REAL, &t->seconds, 0, 0.001, 1e7, "or: stop after T seconds", NULL, NULL},
         {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 1e30, "peak learning rate (adam 3e-3, sgd 0.05)",
          &c.lr_given, NULL},

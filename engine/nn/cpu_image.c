@@ -120,15 +120,18 @@ CPU_KERNEL static void group_forward(const struct cpu_image *c, const float *ima
         }
 }
 
-/* Adds to sums, laid out as weights. */
+/*
+ * Adds to sums, laid out as weights. An image is summed by itself first: added one by one to the sum of a whole batch,
+ * small terms would be lost in it.
+ */
 CPU_KERNEL static void group_backward(const struct cpu_image *c, const float *image, const float *grad,
                                       const int8_t *which, float *sums)
 {
-    lanes taps[TAPS], bias = lanes_load(sums + TAPS * LANES);
+    lanes taps[TAPS], bias = {0};
     int width = c->width, out_width = c->out_width, block = c->block;
 #pragma GCC unroll 9
     for (int k = 0; k < TAPS; k++)
-        taps[k] = lanes_load(sums + k * LANES);
+        taps[k] = (lanes){0};
     for (int y = 0; y < c->out_height; y++)
         for (int x = 0; x < out_width; x++) {
             const float *patch = image + (ptrdiff_t)POOL * y * width + POOL * x;
@@ -147,8 +150,8 @@ CPU_KERNEL static void group_backward(const struct cpu_image *c, const float *im
         }
 #pragma GCC unroll 9
     for (int k = 0; k < TAPS; k++)
-        lanes_store(sums + k * LANES, taps[k]);
-    lanes_store(sums + TAPS * LANES, bias);
+        lanes_store(sums + k * LANES, lanes_load(sums + k * LANES) + taps[k]);
+    lanes_store(sums + TAPS * LANES, lanes_load(sums + TAPS * LANES) + bias);
 }
 
 void cpu_image_forward(struct stage *s, const float *parameters)

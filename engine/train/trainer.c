@@ -109,10 +109,11 @@ static bool set_up(struct trainer *tr, struct error *e)
         !order_init(&tr->order, tr->train.rows, ranks, t->batch, t->seed, e))
         return false;
     tr->global_batch = (long)ranks * t->batch;
+    /* Where both bound the run, the epochs are the plan that the learning rate follows, the steps where it ends. */
     tr->total_steps = t->epochs > 0 ? t->epochs * tr->order.steps_per_epoch : t->steps;
+    double stamps = tr->total_steps > 0 ? (double)tr->total_steps : STAMPS;
     if (t->steps > 0 && t->steps < tr->total_steps)
         tr->total_steps = t->steps;
-    double stamps = tr->total_steps > 0 ? (double)tr->total_steps : STAMPS;
     if (!learning_rate_init(&tr->rate, t->schedule, t->lr, stamps, e) || !comm_algo_check(t->algo, e))
         return false;
     tr->adam = !strcmp(t->optimizer, "adam");
