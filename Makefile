@@ -7,6 +7,10 @@ CSTD    := -std=c17 -D_GNU_SOURCE
 WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 OPT     ?= -O2 -g
 SAN     ?=
+# make V=1 shows the commands
+Q       := $(if $(V),,@)
+# As many jobs as cores, where the caller has not said otherwise
+JOBS     = $(if $(findstring j,$(firstword -$(MAKEFLAGS)))$(findstring --jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 VERSION := $(shell sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md 2>/dev/null | head -n 1)
 
 PKG       := pkg-config
@@ -47,17 +51,19 @@ BACK_LIBS  := $(DNNL_L) -lz $(LUA_L) $(JSON_L) -lpthread -lm
 all: $(BUILD)/ringside $(BUILD)/ringside-rank
 
 $(BUILD)/ringside: $(BUILD)/tui/main.o $(LIBFRONT) $(LIBSHARED)
-	$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS)
 
 $(BUILD)/ringside-rank: $(BUILD)/engine/rank/main.o $(LIBBACK) $(LIBSHARED)
-	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
 
 $(LIBSHARED): $(call objects,$(SHARED_SRC))
 $(LIBFRONT): $(call objects,$(FRONT_SRC))
 $(LIBBACK): $(call objects,$(BACK_SRC))
 $(LIBSHARED) $(LIBFRONT) $(LIBBACK):
 	@rm -f $@
-	ar rcs $@ $^
+	$(Q)ar rcs $@ $^
 
 # Hand-written loops over the parameter buffer are the engine's own kernels: let the compiler vectorise them.
 $(BUILD)/engine/nn/%.o $(BUILD)/engine/comm/%.o $(BUILD)/engine/data/%.o: OPT := $(subst -O2,-O3,$(OPT))
@@ -69,7 +75,8 @@ $(BUILD)/tui/%.o $(BUILD)/tests/unit/tui/%.o: CFLAGS += $(CURSES_C) $(CMARK_C)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	@echo "cc      $<"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 # --- tests --------------------------------------------------------------------------------------------------
 # tests/unit/FOLDER mirrors the tree; a test of the engine's back links the back, the others the front.
@@ -80,18 +87,22 @@ UNIT_BIN  := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 MPI_BIN   := $(patsubst %.c,$(BUILD)/%,$(MPI_SRC))
 
 $(patsubst %.c,$(BUILD)/%,$(filter-out $(UNIT_BACK),$(UNIT_SRC))): $(BUILD)/%: $(BUILD)/%.o $(LIBFRONT) $(LIBSHARED)
-	$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS) -lcmocka -lz
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS) -lcmocka -lz
 
 $(patsubst %.c,$(BUILD)/%,$(UNIT_BACK)): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
-	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L) -lcmocka
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L) -lcmocka
 
 $(MPI_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
-	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
 
 # Our side of a comparison that a script in tests/bench runs.
 BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 $(BENCH_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
-	$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
 
 .SECONDARY:
 tests-build: all $(UNIT_BIN) $(MPI_BIN)
@@ -99,12 +110,12 @@ tests-build: all $(UNIT_BIN) $(MPI_BIN)
 
 test:
 	@.ci/deps test
-	@$(MAKE) --no-print-directory tests-build
+	@$(MAKE) $(JOBS) --no-print-directory tests-build
 	@BUILD=$(BUILD) tests/run
 
 sanitize:
 	@.ci/deps test
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize OPT="-O1 -g" \
+	@$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)-sanitize OPT="-O1 -g" \
 	    SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined" tests-build
 	@BUILD=$(BUILD)-sanitize tests/sanitize
 
@@ -117,8 +128,8 @@ format:
 
 bench:
 	@.ci/deps test
-	@$(MAKE) --no-print-directory tests-build
-	@$(MAKE) --no-print-directory $(BENCH_BIN)
+	@$(MAKE) $(JOBS) --no-print-directory tests-build
+	@$(MAKE) $(JOBS) --no-print-directory $(BENCH_BIN)
 	@BUILD=$(BUILD) tests/bench/all
 
 deps:
@@ -126,7 +137,7 @@ deps:
 
 run:
 	@.ci/deps run
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(JOBS) --no-print-directory all
 	@BUILD=$(BUILD) .ci/main-job
 
 PREFIX ?= /usr/local
