@@ -227,8 +227,9 @@ static bool syntax(const char *m, const char *line, struct words *w)
                has(m, "expected near")) {
         WHAT("Lua does not understand this line from '%s' on (%.*s)", at_end ? "its end" : token,
              (int)(near - m), m);
-        ADVISE("a line is an assignment (x = ...), a call (f(...)), or one of local, if, for, while, function, "
-             "return");
+        ADVISE(
+            "a line is an assignment (x = ...), a call (f(...)), or one of local, if, for, while, function, "
+            "return");
     } else {
         WHAT("%s", m);
     }
@@ -282,11 +283,12 @@ static bool runtime(const char *m, const char *line, double cap_mib, struct word
     } else if (!strncmp(m, "attempt to perform arithmetic", 29)) {
         WHAT("this is not a number (%s)", m + 30 + (strncmp(m + 29, " on ", 4) ? 0 : 3));
         ADVISE("%s", has(m, "string") && has(line, "+") ? "texts are joined with .."
-                   : has(m, "vector")                 ? "vectors are added with x:add(y)"
-                                                      : "calculate with numbers only");
+                     : has(m, "vector")                 ? "vectors are added with x:add(y)"
+                                                        : "calculate with numbers only");
     } else if (has(m, "not enough memory") || has(m, "resulting string too large")) {
         WHAT("the script needs more memory than the %.0f MiB it may have", cap_mib);
-        ADVISE("look for a table or a text that grows in a loop, or a function that calls itself without end");
+        ADVISE(
+            "look for a table or a text that grows in a loop, or a function that calls itself without end");
     } else if (has(m, "stack overflow")) {
         WHAT("functions call each other without end");
         ADVISE("give the function a case in which it returns without calling itself");
