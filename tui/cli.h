@@ -19,6 +19,17 @@ int cli_doctor(int argc, char **argv);
 int cli_application(int argc,
                     char **argv); /* no command: the application; also --script --size --dump --plain */
 
+struct option_command;
+
+/*
+ * Parses a command's options, keeping other words in rest (room for OPTION_MAX_WORDS). False: the command is over, with
+ * *code: its help was asked for and printed, or a mistake was told.
+ */
+bool cli_options(const struct option_command *command, int argc, char **argv, char **rest, int *rest_count,
+                 int *code);
+/* The same for a command that takes options only. */
+bool cli_options_only(const struct option_command *command, int argc, char **argv, int *code);
+
 /* Prints "ringside: TEXT" on standard error and returns the error's kind as the exit code. */
 int cli_fail(const struct error *e);
 

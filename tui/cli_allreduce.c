@@ -51,20 +51,9 @@ int cli_allreduce(int argc, char **argv)
                    "for n ranks (as in nccl-tests), which compares with the speed of the link whatever n is.",
         .options = options,
     };
-    char *rest[OPTION_MAX_WORDS];
-    int rest_count;
-    bool help;
-    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
-        return cli_fail(&e);
-    if (help) {
-        options_help(&command, stdout);
-        return 0;
-    }
-    if (rest_count > 0) {
-        error_set(&e, ERROR_INPUT,
-                  "allreduce takes options only, got '%s'; 'ringside allreduce --help' lists them", rest[0]);
-        return cli_fail(&e);
-    }
+    int code;
+    if (!cli_options_only(&command, argc, argv, &code))
+        return code;
     if (!strcmp(a->algos, "all"))
         snprintf(a->algos, sizeof a->algos, "ring,mpi");
     if (sizes_given) {

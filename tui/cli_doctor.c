@@ -52,7 +52,6 @@ static void take_finding(void *self, const struct finding *f)
 int cli_doctor(int argc, char **argv)
 {
     struct report report = {0};
-    struct error e = {0};
     const struct option options[] = {
         {"json", NULL, OPTION_FLAG, &report.json, 0, 0, 0, "findings as events, one JSON object a line", NULL,
          NULL},
@@ -65,19 +64,9 @@ int cli_doctor(int argc, char **argv)
                    "something is missing without which no training runs.",
         .options = options,
     };
-    char *rest[OPTION_MAX_WORDS];
-    int rest_count;
-    bool help;
-    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
-        return cli_fail(&e);
-    if (help) {
-        options_help(&command, stdout);
-        return 0;
-    }
-    if (rest_count > 0) {
-        error_set(&e, ERROR_INPUT, "doctor takes options only, got '%s'", rest[0]);
-        return cli_fail(&e);
-    }
+    int code;
+    if (!cli_options_only(&command, argc, argv, &code))
+        return code;
     doctor_examine(take_finding, &report);
     return report.lacking ? ERROR_MISSING : 0;
 }

@@ -353,7 +353,6 @@ int cli_exercise(int argc, char **argv)
     struct error e = {0};
     char *rest[OPTION_MAX_WORDS];
     int rest_count;
-    bool help;
     const struct option options[] = {
         {"file", "F", OPTION_TEXT, call.file, sizeof call.file, 0, 0,
          "the learner's file, instead of $RINGSIDE_HOME/work/NAME.lua", NULL, NULL},
@@ -374,12 +373,9 @@ int cli_exercise(int argc, char **argv)
                 "3 something is missing here.\n",
         .options = options,
     };
-    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
-        return cli_fail(&e);
-    if (help) {
-        options_help(&command, stdout);
-        return 0;
-    }
+    int code;
+    if (!cli_options(&command, argc, argv, rest, &rest_count, &code))
+        return code;
     if (rest_count == 0) {
         error_set(&e, ERROR_INPUT,
                   "exercise: expected list, start, check, hint, solution or reset; --help says more");

@@ -88,7 +88,7 @@ int cli_run(int argc, char **argv)
 {
     struct job job;
     struct error e = {0};
-    bool json = false, detach = false, help, coroutines = false;
+    bool json = false, detach = false, coroutines = false;
     int ranks = 4, rest_count;
     long length = 16;
     char *rest[OPTION_MAX_WORDS], dir[PATH_MAX];
@@ -109,12 +109,9 @@ int cli_run(int argc, char **argv)
         .more = more,
         .options = options,
     };
-    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
-        return cli_fail(&e);
-    if (help) {
-        options_help(&command, stdout);
-        return 0;
-    }
+    int code;
+    if (!cli_options(&command, argc, argv, rest, &rest_count, &code))
+        return code;
     if (rest_count != 1) {
         error_set(&e, ERROR_INPUT, "run takes one file, got %d; 'ringside run --help' says more", rest_count);
         return cli_fail(&e);

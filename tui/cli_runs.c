@@ -238,13 +238,9 @@ int cli_runs(int argc, char **argv)
     };
     char *rest[OPTION_MAX_WORDS];
     int rest_count;
-    bool help;
-    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
-        return cli_fail(&e);
-    if (help) {
-        options_help(&command, stdout);
-        return 0;
-    }
+    int code;
+    if (!cli_options(&command, argc, argv, rest, &rest_count, &code))
+        return code;
     const char *verb = rest_count ? rest[0] : "list";
     o.names = rest + 1, o.count = rest_count ? rest_count - 1 : 0;
     bool takes_many = !strcmp(verb, "stop") || !strcmp(verb, "delete");

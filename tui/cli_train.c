@@ -123,20 +123,9 @@ int cli_train(int argc, char **argv)
                 "missing here ('ringside doctor' says what).",
         .options = options,
     };
-    char *rest[OPTION_MAX_WORDS];
-    int rest_count;
-    bool help;
-    if (!options_parse(&command, argc, argv, rest, &rest_count, &help, &e))
-        return cli_fail(&e);
-    if (help) {
-        options_help(&command, stdout);
-        return 0;
-    }
-    if (rest_count > 0) {
-        error_set(&e, ERROR_INPUT, "train takes options only, got '%s'; 'ringside train --help' lists them",
-                  rest[0]);
-        return cli_fail(&e);
-    }
+    int code;
+    if (!cli_options_only(&command, argc, argv, &code))
+        return code;
     char dir[PATH_MAX];
     if (!resolve(&job, &c, &e) ||
         !(*c.out ? launch_start_in(&job, c.out, dir, &e) : launch_start(&job, dir, &e)))

@@ -3,6 +3,7 @@
  */
 #include "engine/launch/launch.h"
 #include "tui/cli.h"
+#include "tui/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,37 @@ int cli_fail(const struct error *e)
 {
     fprintf(stderr, "ringside: %s\n", e->text);
     return e->kind ? (int)e->kind : 1;
+}
+
+bool cli_options(const struct option_command *command, int argc, char **argv, char **rest, int *rest_count,
+                 int *code)
+{
+    struct error e = {0};
+    bool help;
+    if (!options_parse(command, argc, argv, rest, rest_count, &help, &e)) {
+        *code = cli_fail(&e);
+        return false;
+    }
+    if (help) {
+        options_help(command, stdout);
+        *code = 0;
+    }
+    return !help;
+}
+
+bool cli_options_only(const struct option_command *command, int argc, char **argv, int *code)
+{
+    char *rest[OPTION_MAX_WORDS];
+    int rest_count;
+    if (!cli_options(command, argc, argv, rest, &rest_count, code))
+        return false;
+    if (rest_count == 0)
+        return true;
+    struct error e;
+    error_set(&e, ERROR_INPUT, "%s takes options only, got '%s'; 'ringside %s --help' lists them", argv[0],
+              rest[0], argv[0]);
+    *code = cli_fail(&e);
+    return false;
 }
 
 int main(int argc, char **argv)
