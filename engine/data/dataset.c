@@ -13,12 +13,9 @@ enum { MNIST_CLASSES = 10 };
 static bool folder_of(const char *name, char folder[PATH_MAX], struct error *e)
 {
     char data[PATH_MAX];
-    if (strcmp(name, "mnist") != 0) {
-        if (strlen(name) >= PATH_MAX)
-            return error_set(e, ERROR_INPUT, "the dataset's path is too long");
-        strcpy(folder, name);
-        return true;
-    }
+    if (strcmp(name, "mnist") != 0)
+        return snprintf(folder, PATH_MAX, "%s", name) < PATH_MAX ||
+               error_set(e, ERROR_INPUT, "the dataset's path is too long");
     return path_data(data, e) && path_join(folder, data, "exercises/data/mnist", e);
 }
 

@@ -38,11 +38,16 @@ LANES_INLINE lanes lanes_select(lane_mask which, lanes yes, lanes no)
     return (lanes)(((lane_mask)yes & which) | ((lane_mask)no & ~which));
 }
 
-/* The lowest byte of each lane. */
+/* The lowest byte of each lane. GCC converts to bytes lane by lane but shuffles in one go; clang has no such shuffle. */
 LANES_INLINE void lanes_store_bytes(int8_t to[LANES], lane_mask value)
 {
+#ifdef __clang__
+    typedef int8_t lane_bytes __attribute__((vector_size(LANES)));
+    lane_bytes picked = __builtin_convertvector(value, lane_bytes);
+#else
     typedef int8_t all_bytes __attribute__((vector_size(LANES * sizeof(float))));
     all_bytes picked = __builtin_shuffle((all_bytes)value, (all_bytes){0, 4, 8, 12, 16, 20, 24, 28});
+#endif
     memcpy(to, &picked, LANES);
 }
 

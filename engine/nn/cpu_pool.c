@@ -115,7 +115,8 @@ static void plane_backward_plain(const struct plane *p, const float *in, const f
 /* Rows and columns that fill no window take part in nothing: their gradient is zero. */
 static void clear_leftover(const struct plane *p, int height, float *grad_in)
 {
-    size_t row = (size_t)p->width * (size_t)p->block, used = (size_t)(p->out_width * p->size * p->block);
+    size_t row = (size_t)p->width * (size_t)p->block,
+           used = (size_t)p->out_width * (size_t)p->size * (size_t)p->block;
     int rows = p->out_height * p->size;
     for (int y = 0; y < rows && used < row; y++)
         memset(grad_in + (size_t)y * row + used, 0, (row - used) * sizeof(float));

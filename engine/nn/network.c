@@ -138,7 +138,7 @@ void network_init(struct network *n, uint64_t seed)
         if (!layer->weights)
             continue;
         struct random r = random_stream(seed, STREAM_PARAMETERS, (uint64_t)i);
-        float bound = (float)(1 / sqrt((double)(layer->weights / layer->biases)));
+        float bound = (float)(1 / sqrt((double)layer->weights / (double)layer->biases));
         for (size_t k = 0; k < layer->weights; k++)
             n->parameters[layer->weight_offset + k] = random_uniform(&r, -bound, bound);
         for (size_t k = 0; k < layer->biases; k++)

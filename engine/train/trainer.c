@@ -262,7 +262,8 @@ static bool one_step(struct trainer *tr, int *want, struct error *e)
     double loss = tr->gradients[n], squares = 0;
     int said = (int)tr->gradients[n + 1];
     *want = said & 15;
-    tr->share = (said / 16) / 1e5;
+    int parts = said / 16;
+    tr->share = parts / 1e5;
     if (!isfinite(loss))
         return error_set(
             e, ERROR_FAILED,
