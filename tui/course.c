@@ -234,3 +234,9 @@ bool course_lesson_file(const char *name, const char *lang, char path[PATH_MAX],
     }
     return error_set(e, ERROR_INPUT, "the lesson %s has no readable file %s", name, path);
 }
+
+int course_number(const struct course_lesson *lesson, int index)
+{
+    int number = atoi(lesson->name);
+    return number > 0 ? number : index + 1;
+}

@@ -37,6 +37,8 @@ struct course *course_load(struct error *e);
 struct course *course_load_file(const char *file, struct error *e);
 void course_free(struct course *course);
 
+/* A lesson's number in the course: the one its name begins with, or its place. */
+int course_number(const struct course_lesson *lesson, int index);
 /* Index of the lesson of a name, of a number ("4" is 04-...) or of a part of a name that only one has; -1. */
 int course_find(const struct course *course, const char *name);
 /* Index of the lesson that an exercise belongs to, or -1. */

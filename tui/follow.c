@@ -23,6 +23,7 @@ struct follower {
     int line_width; /* of the progress line that stands on the terminal now */
     int tables;     /* lines of a table that have been printed */
     char told[256]; /* the trouble that was told last */
+    int exit_code;  /* where the run did not go well: what its last event asks for, else 1 */
 };
 
 /* Set by SIGINT. */
@@ -260,6 +261,8 @@ static int take_events(struct follower *f, bool quiet)
         if (f->how->json)
             puts(run_reader_line(f->model.reader));
         run_model_apply(&f->model, event);
+        if (event_is(event, "done"))
+            f->exit_code = (int)event_integer(event, "exit_code", 1);
         if (!f->how->json && !quiet && !f->how->silent)
             say(f, event);
         json_decref(event);
@@ -301,8 +304,11 @@ static int finish(struct follower *f, const char *dir)
     if (!f->how->json)
         follow_report(stdout, m, f->utf8);
     fflush(stdout);
+    if (m->events == 0 && m->status.state != RUN_LOST)
+        fprintf(stderr, "ringside: no event of this run can be read; its log may say more: %s/log\n", dir);
+    int code = m->done && m->ok ? 0 : f->exit_code;
     if (!run_status_read(dir, &m->status, NULL))
-        return m->done && m->ok ? 0 : 1;
+        return code;
     bool told = *f->told && !strncmp(f->told, m->status.reason, sizeof f->told - 1);
     if (m->status.state == RUN_LOST)
         fprintf(stderr, "ringside: the run is lost: %s\n", m->status.reason);
@@ -311,15 +317,17 @@ static int finish(struct follower *f, const char *dir)
                 *m->status.reason ? m->status.reason : "its log says more");
     else if (m->status.state == RUN_CANCELLED)
         fprintf(stderr, "ringside: the run was stopped\n");
-    return m->done && m->ok ? 0 : 1;
+    return code;
 }
 
 static int follow(struct follower *f, const char *dir)
 {
     int handled = 0, code = 1;
-    /* What was there before a watcher came is history: only the report speaks of it. */
-    take_events(f, f->how->watch);
-    if (f->how->watch) {
+    /* What a live run said before a watcher came is history: only the report speaks of it. */
+    struct run_status status;
+    bool live = run_status_read(dir, &status, NULL) && !run_state_ended(status.state);
+    take_events(f, f->how->watch && live);
+    if (f->how->watch && live) {
         rundir_note_attached(dir, f->model.step >= 0 ? f->model.step : 0);
         if (!f->how->json)
             say_run(&f->model);
@@ -342,7 +350,8 @@ static int follow(struct follower *f, const char *dir)
 
 int follow_run(const char *dir, const struct follow *how)
 {
-    struct follower f = {.how = how, .utf8 = text_is_utf8(), .terminal = isatty(STDOUT_FILENO)};
+    struct follower f = {
+        .how = how, .exit_code = 1, .utf8 = text_is_utf8(), .terminal = isatty(STDOUT_FILENO)};
     struct error e = {0};
     if (!run_model_open(&f.model, dir, &e)) {
         fprintf(stderr, "ringside: %s\n", e.text);

@@ -34,11 +34,11 @@ int home_lessons(const struct app *app)
     return course ? course->count : 0;
 }
 
-/* The n-th run that is not nested; NULL where there are fewer. */
+/* The n-th run that is not hidden; NULL where there are fewer. */
 const struct recent_run *home_run(const struct home *h, int n)
 {
     for (int i = 0; i < h->recent.count; i++)
-        if (!h->recent.runs[i].nested && n-- == 0)
+        if (!h->recent.runs[i].hidden && n-- == 0)
             return &h->recent.runs[i];
     return NULL;
 }
@@ -47,7 +47,7 @@ int home_runs(const struct home *h)
 {
     int n = 0;
     for (int i = 0; i < h->recent.count; i++)
-        n += !h->recent.runs[i].nested;
+        n += !h->recent.runs[i].hidden;
     return n;
 }
 

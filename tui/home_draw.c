@@ -27,13 +27,6 @@ static void heading(struct canvas *c, struct rect row, const char *text, const c
         canvas_text(c, row.row, row.col + row.cols - width, width, ROLE_MUTED, 0, right);
 }
 
-/* The lesson's place in the course: the number its name begins with. */
-static int lesson_number(const struct course_lesson *lesson, int index)
-{
-    int number = atoi(lesson->name);
-    return number > 0 ? number : index + 1;
-}
-
 static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int index, bool selected)
 {
     const struct course_lesson *lesson = &app_course(app)->lessons[index];
@@ -57,7 +50,7 @@ static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int in
     }
     canvas_text(c, r.row, r.col, 2, text, 0, selected ? "▸" : " ");
     canvas_text(c, r.row, r.col + 2, 2, mark, 0, done ? "●" : begun ? "◐" : "○");
-    canvas_format(c, r.row, r.col + 4, 3, muted, 0, "%2d", lesson_number(lesson, index));
+    canvas_format(c, r.row, r.col + 4, 3, muted, 0, "%2d", course_number(lesson, index));
     int right = r.cols >= 50 ? 15 : 6;
     canvas_text(c, r.row, r.col + 8, r.cols - 9 - right, text, selected ? ATTR_BOLD : 0, lesson->title);
     if (right > 6)

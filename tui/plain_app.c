@@ -158,7 +158,7 @@ static void runs(struct plain *p)
         int shown[RUNS_SHOWN], count = 0;
         recent_refresh(&recent);
         for (int i = 0; i < recent.count && count < RUNS_SHOWN; i++)
-            if (!recent.runs[i].nested)
+            if (!recent.runs[i].hidden)
                 shown[count++] = i;
         for (int i = 0; i < count; i++) {
             const struct recent_run *run = &recent.runs[shown[i]];
@@ -192,12 +192,21 @@ static void outline(const struct plain *p)
         const char *state = *l->exercise && progress_passed(p->progress, l->exercise) ? ", done"
                             : progress_read(p->progress, l->name)                     ? ", read"
                                                                                       : "";
-        printf("%2d  ", i + 1);
+        printf("%2d  ", course_number(l, i));
         plain_print_text(l->title, 0, p->utf8, stdout);
         printf(" (%d min%s)\n    ", l->minutes, state);
         plain_print_text(l->question, 0, p->utf8, stdout);
         puts("");
     }
+}
+
+/* The index of the lesson of that number; -1: there is none. */
+static int lesson_chosen(const struct course *course, int number)
+{
+    for (int i = 0; i < course->count; i++)
+        if (course_number(&course->lessons[i], i) == number)
+            return i;
+    return -1;
 }
 
 int plain_application(FILE *in, bool utf8)
@@ -213,9 +222,9 @@ int plain_application(FILE *in, bool utf8)
             printf("Note: %s\n\n", warning);
         outline(&p);
         ask(&p, "the number of a lesson, r runs, t train the CNN on two ranks, d doctor, q quit", answer);
-        int number = atoi(answer);
-        if (number >= 1 && number <= p.course->count)
-            lesson(&p, number - 1);
+        int chosen = lesson_chosen(p.course, atoi(answer));
+        if (chosen >= 0)
+            lesson(&p, chosen);
         else if (!strcmp(answer, "r"))
             runs(&p);
         else if (!strcmp(answer, "t"))

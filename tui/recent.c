@@ -35,7 +35,8 @@ static void introduce(struct recent_run *run)
     snprintf(run->kind, sizeof run->kind, "%s", event_text(job, "kind", ""));
     snprintf(run->label, sizeof run->label, "%s", event_text(job, "label", ""));
     run->ranks = (int)event_integer(job, "ranks", 0);
-    run->nested = *event_text(job, "parent", "") != '\0';
+    bool nested = *event_text(job, "parent", "") != '\0';
+    run->hidden = !strcmp(run->kind, "check") || (nested && !strcmp(run->kind, "ranks"));
     json_decref(job);
     if (!*run->label) {
         const char *slash = strrchr(run->dir, '/');
@@ -75,7 +76,7 @@ bool recent_refresh(struct recent *recent)
         if (!known(recent, &run)) {
             introduce(&run);
             look(&run);
-            changed |= !run.nested;
+            changed |= !run.hidden;
         } else if (!run_state_ended(run.status.state) || (run.status.state == RUN_LOST && !run.tail.done)) {
             changed |= look(&run);
         }
@@ -105,7 +106,7 @@ int recent_running(const struct recent *recent)
 {
     int running = 0;
     for (int i = 0; i < recent->count; i++)
-        running += !recent->runs[i].nested && !run_state_ended(recent->runs[i].status.state);
+        running += !recent->runs[i].hidden && !run_state_ended(recent->runs[i].status.state);
     return running;
 }
 

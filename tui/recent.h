@@ -16,7 +16,7 @@ struct recent_run {
     char *dir;
     char kind[16], label[64];
     int ranks;
-    bool nested; /* started by another run's script */
+    bool hidden; /* bookkeeping: a check, or the ranks of a script */
     struct run_status status;
     struct run_tail tail;
 };

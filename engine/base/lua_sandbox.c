@@ -338,6 +338,8 @@ bool lua_sandbox_load(struct lua_sandbox *s, const char *text, size_t length, co
     snprintf(s->shown, sizeof s->shown, "%s", shown);
     /* Lua cuts longer names in its messages (LUA_IDSIZE), and this one has to be found again in them. */
     snprintf(s->chunk, sizeof s->chunk, "=%.50s", base);
+    if (length >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) /* what some editors put before UTF-8 */
+        text += 3, length -= 3;
     free(s->text);
     s->text = malloc(length + 1);
     if (!s->text) {

@@ -6,6 +6,7 @@
  * A rank that fails says why on standard error, tells rank 0, whose last event is that sentence, and ends the job:
  * no rank is left waiting for it.
  */
+#include "engine/base/event.h"
 #include "engine/rank/heartbeat.h"
 #include "engine/rank/rank.h"
 #include "engine/rank/rank_script.h"
@@ -34,6 +35,16 @@ static bool work(const struct job *job, const char *rundir, struct comm *comm, s
     }
 }
 
+/* Rank 0's last words: the sentence, and the exit code that a mistake of the user's deserves. */
+static void say_failed(struct event_sink *sink, const struct error *e)
+{
+    sink_note(sink, "error", e->text, NULL);
+    json_t *done = sink_event(sink, "done");
+    json_object_set_new(done, "ok", json_false());
+    event_set_integer(done, "exit_code", e->kind);
+    sink_emit(sink, done, NULL);
+}
+
 /* Does the job of rundir. Returns the exit code; does not return where the other ranks must be ended. */
 static int run(const char *rundir, struct comm *comm, struct event_sink *sink)
 {
@@ -52,7 +63,7 @@ static int run(const char *rundir, struct comm *comm, struct event_sink *sink)
     fprintf(stderr, "ringside-rank: rank %d: %s\n", comm_rank(comm), e.text);
     fflush(stderr);
     if (comm_rank(comm) == 0)
-        sink_note(sink, "error", e.text, NULL);
+        say_failed(sink, &e);
     else
         comm_fail(comm, e.text, TELL_RANK_0_S);
     heartbeat_stop(heartbeat);
