@@ -283,6 +283,8 @@ static const char *nothing(struct ring_view *v)
         run_model_state_text(m, v->state, sizeof v->state);
         return v->state;
     }
+    if (m->have_job && (m->job.kind == JOB_SCRIPT || m->job.kind == JOB_CHECK) && m->op_count == 0)
+        return "A script has no ranks of its own. Open one of the runs it started to see a ring.";
     if (m->have_job && m->job.kind != JOB_RANKS && m->ranks == 1)
         return "One rank has nobody to send to. Start the job with --ranks 2 or more to see a ring.";
     if (m->have_job && m->job.kind == JOB_TRAIN && !strcmp(m->job.train.algo, "mpi"))
