@@ -41,7 +41,7 @@ expect "a folder of data that is wrong" 2 "$ringside" train --data "$scratch/els
 mkdir -p "$scratch/torn"
 cp exercises/data/mnist/*.gz "$scratch/torn"
 for file in "$scratch"/torn/t*images*; do truncate -s 1000 "$file"; done
-expect "data that are torn" 1 "$ringside" train "${quick[@]}" --steps 3 --data "$scratch/torn"
+expect "data that are torn" 2 "$ringside" train "${quick[@]}" --steps 3 --data "$scratch/torn"
 check "one sentence names the file" grep -q "$scratch/torn/.*images" <<<"$err"
 
 # A terminal: one line of progress that is rewritten, and none of it left at the end.
