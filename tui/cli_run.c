@@ -47,22 +47,15 @@ static void print_points(const struct run_model *m)
     }
 }
 
-/* What the run's own last event says beyond yes and no: a mistake in the script is bad input. */
-static int last_word(const char *dir, int code, bool json)
+/* The points its script put out, as tables. */
+static void report_points(const char *dir)
 {
-    struct run_reader *reader = run_reader_open(dir, NULL);
-    long asked = code;
-    for (json_t *event; reader && (event = run_reader_next(reader)); json_decref(event))
-        if (event_is(event, "done"))
-            asked = (long)event_integer(event, "exit_code", code);
-    run_reader_free(reader);
     struct run_model m;
-    if (!json && run_model_open(&m, dir, NULL)) {
-        run_model_poll(&m, 1000000);
-        print_points(&m);
-        run_model_free(&m);
-    }
-    return asked == ERROR_INPUT ? ERROR_INPUT : code;
+    if (!run_model_open(&m, dir, NULL))
+        return;
+    run_model_poll(&m, 1000000);
+    print_points(&m);
+    run_model_free(&m);
 }
 
 static bool fill_job(struct job *job, const char *file, int ranks, long length, struct error *e)
@@ -135,5 +128,8 @@ int cli_run(int argc, char **argv)
     if (!json)
         printf("run %s\n", rundir_id(dir));
     fflush(stdout);
-    return last_word(dir, follow_run(dir, &(struct follow){.json = json}), json);
+    code = follow_run(dir, &(struct follow){.json = json});
+    if (!json)
+        report_points(dir);
+    return code;
 }

@@ -3,6 +3,8 @@
  */
 #include "tui/editor.h"
 
+#include "engine/launch/plan.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,23 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static bool on_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    char file[4096];
-    while (path && *path) {
-        int length = (int)strcspn(path, ":");
-        snprintf(file, sizeof file, "%.*s/%s", length, path, program);
-        if (!access(file, X_OK))
-            return true;
-        path += length;
-        path += *path == ':';
-    }
-    return false;
-}
-
 static const char *editor_command(void)
 {
+    char path[PATH_MAX];
     static const char *const known[] = {"nano", "vim", "vi", "emacs"};
     const char *command = getenv("VISUAL");
     if (!command || !*command)
@@ -35,7 +23,7 @@ static const char *editor_command(void)
     if (command && *command)
         return command;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (on_path(known[i]))
+        if (machine_find(known[i], path))
             return known[i];
     return NULL;
 }

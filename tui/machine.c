@@ -4,27 +4,12 @@
 #include "tui/machine.h"
 
 #include "engine/base/paths.h"
+#include "engine/launch/plan.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool on_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    char file[PATH_MAX];
-    while (path && *path) {
-        int length = (int)strcspn(path, ":");
-        snprintf(file, sizeof file, "%.*s/%s", length, path, program);
-        if (!access(file, X_OK))
-            return true;
-        path += length;
-        path += *path == ':';
-    }
-    return false;
-}
 
 static bool given(struct machine *machine)
 {
@@ -41,17 +26,18 @@ static bool given(struct machine *machine)
 
 void machine_look(struct machine *machine)
 {
-    char rank[PATH_MAX];
-    cpu_set_t set;
+    char path[PATH_MAX];
     *machine = (struct machine){0};
     if (given(machine))
         return;
     if (gethostname(machine->host, sizeof machine->host - 1) != 0)
         snprintf(machine->host, sizeof machine->host, "this host");
     /* What this process may use: a batch system or a container can allow less than there is. */
-    machine->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    machine->cores = machine_cores();
     machine->memory_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    machine->mpirun = on_path("mpirun") && path_program("ringside-rank", rank, NULL) && !access(rank, X_OK);
-    machine->scheduler = on_path("srun") || on_path("sbatch") || on_path("qsub");
+    machine->mpirun =
+        machine_find("mpirun", path) && path_program("ringside-rank", path, NULL) && !access(path, X_OK);
+    machine->scheduler =
+        machine_find("srun", path) || machine_find("sbatch", path) || machine_find("qsub", path);
     machine->gpu = !access("/dev/nvidia0", F_OK);
 }

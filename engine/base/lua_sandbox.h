@@ -75,7 +75,7 @@ void lua_sandbox_seal(struct lua_sandbox *s);
 /* Reads a script whole. ERROR_INPUT where it cannot be read, is a folder or too large. The caller frees it. */
 char *lua_script_read(const char *path, size_t *length, struct error *e);
 
-/* "FILE:12: WHAT; TODO (line 12: SOURCE)" */
+/* "FILE:12: WHAT; ADVICE (line 12: SOURCE)" */
 void lua_fault_sentence(const struct lua_fault *f, char *text, size_t size);
 bool lua_fault_error(const struct lua_fault *f, struct error *e); /* as ERROR_INPUT; returns false */
 
