@@ -17,7 +17,7 @@
 static const char not_yet[] = "this version cannot do that yet";
 
 struct choices {
-    bool json, detach, lr_given, epochs_given;
+    bool json, detach, epochs_given, lr_given, momentum_given, weight_decay_given, step_given, gamma_given;
     char out[PATH_MAX];
 };
 
@@ -45,6 +45,18 @@ static bool check_data(const char *data, struct error *e)
     return true;
 }
 
+/* Options that would say nothing: a job has these fields always, with their defaults. */
+static bool check_use(const struct job_train *t, const struct choices *c, struct error *e)
+{
+    if (c->momentum_given && strcmp(t->optimizer, "sgd") != 0 && strcmp(t->optimizer, "lars") != 0)
+        return error_set(e, ERROR_INPUT, "--momentum: only sgd and lars have it, but the optimizer is %s",
+                         t->optimizer);
+    if ((c->step_given || c->gamma_given) && strcmp(t->schedule, "step") != 0)
+        return error_set(e, ERROR_INPUT, "--%s: only the schedule step has it, but the schedule is %s",
+                         c->step_given ? "step-size" : "gamma", t->schedule);
+    return true;
+}
+
 static bool resolve(struct job *job, const struct choices *c, struct error *e)
 {
     struct job_train *t = &job->train;
@@ -52,11 +64,16 @@ static bool resolve(struct job *job, const struct choices *c, struct error *e)
         t->epochs = 0;
     if (!c->lr_given)
         t->lr = job_default_lr(t->optimizer, t->schedule);
+    if (!c->weight_decay_given)
+        t->weight_decay = job_default_weight_decay(t->optimizer);
     if (!job_validate(job, e)) {
+        /* The fields are named as the options are, but for the dashes. */
         struct error plain = *e;
-        return error_set(e, plain.kind, "--%s", plain.text); /* the fields are named as the options are */
+        for (char *p = plain.text; *p && *p != ':'; p++)
+            *p = *p == '_' ? '-' : *p;
+        return error_set(e, plain.kind, "--%s", plain.text);
     }
-    return check_data(t->data, e);
+    return check_use(t, c, e) && check_data(t->data, e);
 }
 
 int cli_train(int argc, char **argv)
@@ -78,12 +95,30 @@ int cli_train(int argc, char **argv)
         {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12,
          "or: stop after S steps (with --epochs: of that plan)", NULL, NULL},
         {"seconds", "T", OPTION_REAL, &t->seconds, 0, 0.001, 1e7, "or: stop after T seconds", NULL, NULL},
+        {"accumulate", "K", OPTION_INT, &t->accumulate, 0, 1, 65536,
+         "sum the gradients of K batches per rank for one step (1)", NULL, NULL},
+        {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0,
+         "adam (default), adamw, sgd, lars or lamb", NULL, NULL},
         {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 1e30, "peak learning rate (adam 3e-3, sgd 0.05)",
          &c.lr_given, NULL},
-        {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0, "adam (default) or sgd",
-         NULL, NULL},
+        {"momentum", "M", OPTION_REAL, &t->momentum, 0, 0, 0.9999, "of sgd and lars (0.9)", &c.momentum_given,
+         NULL},
+        {"nesterov", NULL, OPTION_FLAG, &t->nesterov, 0, 0, 0, "sgd looks ahead along its momentum", NULL,
+         NULL},
+        {"weight-decay", "W", OPTION_REAL, &t->weight_decay, 0, 0, 100,
+         "(sgd and adam 0, adamw and lamb 0.01, lars 1e-4)", &c.weight_decay_given, NULL},
+        {"clip", "NORM", OPTION_REAL, &t->clip, 0, 1e-30, 1e30,
+         "scale the gradient down to this norm where it is larger", NULL, NULL},
         {"schedule", "S", OPTION_TEXT, t->schedule, sizeof t->schedule, 0, 0,
-         "onecycle (default) or constant", NULL, NULL},
+         "of the rate: onecycle (default), constant, step, cosine", NULL, NULL},
+        {"warmup", "SHARE", OPTION_REAL, &t->warmup, 0, 0, 0.9,
+         "rise linearly to the peak over this share of the run", NULL, NULL},
+        {"step-size", "E", OPTION_REAL, &t->step_size, 0, 0.001, 1e5,
+         "schedule step: epochs from one drop to the next (1)", &c.step_given, NULL},
+        {"gamma", "G", OPTION_REAL, &t->gamma, 0, 1e-6, 1, "schedule step: factor of a drop (0.1)",
+         &c.gamma_given, NULL},
+        {"scale-lr", "BASE", OPTION_INT, &t->scale_lr, 0, 1, 1e9,
+         "multiply the rate by the global batch / BASE (linear scaling)", NULL, NULL},
         {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0, "allreduce: ring (default) or mpi", NULL,
          NULL},
         {"device", "D", OPTION_TEXT, t->device, sizeof t->device, 0, 0, "auto (default) or cpu", NULL, NULL},
@@ -101,16 +136,18 @@ int cli_train(int argc, char **argv)
          NULL},
         {"json", NULL, OPTION_FLAG, &c.json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
         {"hosts", "H", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
-        {"dtype", "T", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, "this version computes in float32 only"},
+        {"dtype", "T", OPTION_TEXT, t->dtype, sizeof t->dtype, 0, 0, NULL, NULL,
+         "this version computes in float32 only"},
         {"tensor", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"pipeline", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"microbatches", "M", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
-        {"resume", "RUN", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
-        {"reproducible", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"resume", "RUN", OPTION_TEXT, t->resume, sizeof t->resume, 0, 0, NULL, NULL, not_yet},
+        {"reproducible", NULL, OPTION_FLAG, &t->reproducible, 0, 0, 0, NULL, NULL, not_yet},
+        {"checkpoint-every", "STEPS", OPTION_LONG, &t->checkpoint_every, 0, 1, 1e12, NULL, NULL, not_yet},
         {"autotune", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"bucket", "BYTES", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
-        {"eval", "RUN", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"eval", "RUN", OPTION_TEXT, t->eval, sizeof t->eval, 0, 0, NULL, NULL, not_yet},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     const struct option_command command = {

@@ -129,12 +129,23 @@ static int api_train(lua_State *L)
                                            {"epochs", LUA_ARG_WHOLE},
                                            {"steps", LUA_ARG_WHOLE},
                                            {"seconds", LUA_ARG_NUMBER},
+                                           {"accumulate", LUA_ARG_WHOLE},
                                            {"lr", LUA_ARG_NUMBER},
                                            {"optimizer", LUA_ARG_TEXT | LUA_ARG_TABLE},
+                                           {"clip", LUA_ARG_NUMBER},
                                            {"schedule", LUA_ARG_TEXT},
+                                           {"warmup", LUA_ARG_NUMBER},
+                                           {"step_size", LUA_ARG_NUMBER},
+                                           {"gamma", LUA_ARG_NUMBER},
+                                           {"scale_lr", LUA_ARG_WHOLE},
+                                           {"dtype", LUA_ARG_TEXT},
                                            {"allreduce", LUA_ARG_TEXT},
                                            {"threads", LUA_ARG_WHOLE},
                                            {"seed", LUA_ARG_WHOLE},
+                                           {"reproducible", LUA_ARG_BOOLEAN},
+                                           {"checkpoint_every", LUA_ARG_WHOLE},
+                                           {"resume", LUA_ARG_TEXT},
+                                           {"eval", LUA_ARG_TEXT},
                                            {"pause", LUA_ARG_NUMBER},
                                            {"device", LUA_ARG_TEXT},
                                            {"label", LUA_ARG_TEXT},
@@ -335,7 +346,7 @@ static int open_functions(lua_State *L)
 {
     struct lua_api *api = lua_touserdata(L, 1);
     lua_pushglobaltable(L);
-    const luaL_Reg *lists[] = {functions, lua_api_model_functions,
+    const luaL_Reg *lists[] = {functions, lua_api_model_functions, lua_api_optimizer_functions,
                                api->learner_text ? lua_api_check_functions : NULL, NULL};
     for (int i = 0; lists[i]; i++) {
         lua_pushlightuserdata(L, api);

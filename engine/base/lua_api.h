@@ -4,10 +4,13 @@
  *
  *   model{ conv2d{32, 3}, relu{}, maxpool{2}, flatten{}, dense{10}, input = {1, 28, 28} }
  *   conv2d{channels, kernel, stride =, padding =}  relu{}  maxpool{size}  flatten{}  dense{units}
- *   adam{lr =}  sgd{lr =, momentum =}
+ *   sgd{lr =, momentum =, nesterov =, weight_decay =}  lars{lr =, momentum =, weight_decay =}
+ *   adam{lr =, weight_decay =}  adamw{...}  lamb{...}
  *   train{ model = "cnn" | model{...}, data = "mnist", ranks =, batch = (per rank), epochs = | steps = | seconds =,
- *          lr =, optimizer = "adam" | "sgd" | adam{} | sgd{}, schedule = "onecycle" | "constant",
- *          allreduce = "ring" | "mpi", threads =, seed =, pause =, device =, label =, detach = true }
+ *          accumulate =, lr =, optimizer = "adam" | adam{} ..., clip =, scale_lr =, warmup =,
+ *          schedule = "onecycle" | "constant" | "step" | "cosine", step_size =, gamma =, dtype =,
+ *          allreduce = "ring" | "mpi", threads =, seed =, reproducible =, checkpoint_every =, resume =, eval =,
+ *          pause =, device =, label =, detach = true }
  *       -> { ok, run, accuracy, loss, samples_per_s, wall_s, steps = {{step, loss, ...}}, evals, ranks, error }
  *       detach = true returns at once, with { run }
  *   allreduce{ ranks =, bytes = 1048576 | {...}, algo = "ring,mpi", iters =, check =, buffer = }

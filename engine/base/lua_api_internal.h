@@ -18,7 +18,8 @@ void lua_api_request(lua_State *L, struct lua_api *api, const char *name);
 /* Pushes the list of recorded calls. */
 void lua_api_push_calls(lua_State *L);
 
-extern const luaL_Reg lua_api_model_functions[]; /* lua_api_model.c */
-extern const luaL_Reg lua_api_check_functions[]; /* lua_api_check.c */
+extern const luaL_Reg lua_api_model_functions[];     /* lua_api_model.c */
+extern const luaL_Reg lua_api_optimizer_functions[]; /* lua_api_optimizer.c */
+extern const luaL_Reg lua_api_check_functions[];     /* lua_api_check.c */
 
 #endif

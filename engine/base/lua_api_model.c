@@ -1,5 +1,5 @@
 /*
- * lua_api_model.c - model{}, its layers and the optimisers: tables that describe, in the words of model.h.
+ * lua_api_model.c - model{} and its layers: tables that describe, in the words of model.h.
  */
 #include "engine/base/lua_api_internal.h"
 #include "engine/base/lua_args.h"
@@ -85,20 +85,6 @@ static int api_flatten(lua_State *L)
     return described(L, "kind", "flatten");
 }
 
-static int api_adam(lua_State *L)
-{
-    static const struct lua_arg known[] = {{"lr", LUA_ARG_NUMBER}, {NULL, 0}};
-    lua_args_check(L, "adam", known);
-    return described(L, "name", "adam");
-}
-
-static int api_sgd(lua_State *L)
-{
-    static const struct lua_arg known[] = {{"lr", LUA_ARG_NUMBER}, {"momentum", LUA_ARG_NUMBER}, {NULL, 0}};
-    lua_args_check(L, "sgd", known);
-    return described(L, "name", "sgd");
-}
-
 static int api_model(lua_State *L)
 {
     if (!lua_istable(L, 1))
@@ -140,7 +126,6 @@ static int api_model(lua_State *L)
 }
 
 const luaL_Reg lua_api_model_functions[] = {
-    {"model", api_model},     {"conv2d", api_conv2d},   {"relu", api_relu},
-    {"maxpool", api_maxpool}, {"flatten", api_flatten}, {"dense", api_dense},
-    {"adam", api_adam},       {"sgd", api_sgd},         {NULL, NULL},
+    {"model", api_model},     {"conv2d", api_conv2d}, {"relu", api_relu}, {"maxpool", api_maxpool},
+    {"flatten", api_flatten}, {"dense", api_dense},   {NULL, NULL},
 };

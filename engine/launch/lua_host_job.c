@@ -37,6 +37,13 @@ static bool take_text(const json_t *args, const char *key, char *text, size_t si
     return true;
 }
 
+static void take_flag(const json_t *args, const char *key, bool *value)
+{
+    json_t *flag = json_object_get(args, key);
+    if (json_is_boolean(flag))
+        *value = json_is_true(flag);
+}
+
 static bool take_model(const json_t *args, struct job *job, struct error *e)
 {
     json_t *model = json_object_get(args, "model");
@@ -53,20 +60,32 @@ static bool take_optimizer(const json_t *args, struct job *job, struct error *e)
 {
     json_t *optimizer = json_object_get(args, "optimizer");
     struct job_train *t = &job->train;
-    if (!take_text(args, "schedule", t->schedule, sizeof t->schedule, e))
-        return false;
     if (!json_is_object(optimizer)) {
         if (!take_text(args, "optimizer", t->optimizer, sizeof t->optimizer, e))
             return false;
     } else if (!json_is_string(json_object_get(optimizer, "name"))) {
-        return error_set(e, ERROR_INPUT, "optimizer: expected adam{...}, sgd{...}, \"adam\" or \"sgd\"");
+        return error_set(e, ERROR_INPUT,
+                         "optimizer: expected a name such as \"adam\", or adam{...}, adamw{...}, "
+                         "sgd{...}, lars{...} or lamb{...}");
     } else if (!take_text(optimizer, "name", t->optimizer, sizeof t->optimizer, e)) {
         return false;
     }
     double standard = job_default_lr(t->optimizer, t->schedule);
     t->lr = event_number(args, "lr", event_number(optimizer, "lr", standard));
     t->momentum = event_number(optimizer, "momentum", t->momentum);
+    take_flag(optimizer, "nesterov", &t->nesterov);
+    t->weight_decay = event_number(optimizer, "weight_decay", job_default_weight_decay(t->optimizer));
+    t->clip = event_number(args, "clip", t->clip);
     return true;
+}
+
+static bool take_schedule(const json_t *args, struct job_train *t, struct error *e)
+{
+    t->warmup = event_number(args, "warmup", t->warmup);
+    t->step_size = event_number(args, "step_size", t->step_size);
+    t->gamma = event_number(args, "gamma", t->gamma);
+    take_int(args, "scale_lr", &t->scale_lr);
+    return take_text(args, "schedule", t->schedule, sizeof t->schedule, e);
 }
 
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
@@ -81,13 +100,19 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
     take_int(args, "epochs", &t->epochs);
     t->steps = (long)event_integer(args, "steps", t->steps);
     t->seconds = event_number(args, "seconds", t->seconds);
+    take_int(args, "accumulate", &t->accumulate);
     take_int(args, "threads", &t->threads);
+    take_flag(args, "reproducible", &t->reproducible);
+    t->checkpoint_every = (long)event_integer(args, "checkpoint_every", t->checkpoint_every);
     t->seed = (uint64_t)event_integer(args, "seed", (long long)t->seed);
     t->pause_s = event_number(args, "pause", t->pause_s);
-    return take_model(args, job, e) && take_optimizer(args, job, e) &&
+    return take_model(args, job, e) && take_schedule(args, t, e) && take_optimizer(args, job, e) &&
            take_text(args, "data", t->data, sizeof t->data, e) &&
            take_text(args, "allreduce", t->algo, sizeof t->algo, e) &&
            take_text(args, "device", t->device, sizeof t->device, e) &&
+           take_text(args, "dtype", t->dtype, sizeof t->dtype, e) &&
+           take_text(args, "resume", t->resume, sizeof t->resume, e) &&
+           take_text(args, "eval", t->eval, sizeof t->eval, e) &&
            take_text(args, "label", job->label, sizeof job->label, e) && job_validate(job, e);
 }
 

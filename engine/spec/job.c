@@ -46,14 +46,27 @@ static const struct job_field train_fields[] = {
     NUMBER(train.epochs, "epochs", INT, 0, 100000),
     NUMBER(train.steps, "steps", LONG, 0, 1e12),
     NUMBER(train.seconds, "seconds", REAL, 0, 1e7),
-    CHOICE(train.optimizer, "optimizer", "adam|sgd"),
-    CHOICE(train.schedule, "schedule", "onecycle|constant"),
-    NUMBER(train.lr, "lr", REAL, 1e-12, 1e30),
+    NUMBER(train.accumulate, "accumulate", INT, 1, 65536),
+    CHOICE(train.optimizer, "optimizer", "sgd|adam|adamw|lars|lamb"),
     NUMBER(train.momentum, "momentum", REAL, 0, 0.9999),
+    NUMBER(train.nesterov, "nesterov", BOOL, 0, 1),
+    NUMBER(train.weight_decay, "weight_decay", REAL, 0, 100),
+    NUMBER(train.clip, "clip", REAL, 0, 1e30),
+    CHOICE(train.schedule, "schedule", "constant|onecycle|step|cosine"),
+    NUMBER(train.lr, "lr", REAL, 1e-12, 1e30),
+    NUMBER(train.scale_lr, "scale_lr", INT, 0, 1e9),
+    NUMBER(train.warmup, "warmup", REAL, 0, 0.9),
+    NUMBER(train.step_size, "step_size", REAL, 0.001, 1e5),
+    NUMBER(train.gamma, "gamma", REAL, 1e-6, 1),
+    CHOICE(train.dtype, "dtype", "fp32|bf16"),
     CHOICE(train.algo, "algo", "ring|mpi"),
     CHOICE(train.device, "device", "cpu|auto"),
     NUMBER(train.threads, "threads", INT, 0, 1024),
     NUMBER(train.seed, "seed", SEED, 0, 9.2e18),
+    NUMBER(train.reproducible, "reproducible", BOOL, 0, 1),
+    NUMBER(train.checkpoint_every, "checkpoint_every", LONG, 0, 1e12),
+    CHOICE(train.resume, "resume", NULL),
+    CHOICE(train.eval, "eval", NULL),
     NUMBER(train.pause_s, "pause_s", REAL, 0, 3600),
     END,
 };
@@ -100,7 +113,18 @@ double job_default_lr(const char *optimizer, const char *schedule)
 {
     if (!strcmp(optimizer, "sgd"))
         return 0.05;
-    return !strcmp(schedule, "constant") ? 1e-3 : 3e-3;
+    if (!strcmp(optimizer, "lars"))
+        return 2;
+    if (!strcmp(optimizer, "lamb"))
+        return 0.01;
+    return !strcmp(schedule, "onecycle") ? 3e-3 : 1e-3;
+}
+
+double job_default_weight_decay(const char *optimizer)
+{
+    if (!strcmp(optimizer, "lars"))
+        return 1e-4;
+    return !strcmp(optimizer, "adamw") || !strcmp(optimizer, "lamb") ? 0.01 : 0;
 }
 
 void job_defaults(struct job *job, enum job_kind kind)
@@ -113,10 +137,14 @@ void job_defaults(struct job *job, enum job_kind kind)
                                         .data = "mnist",
                                         .batch = 64,
                                         .epochs = 2,
+                                        .accumulate = 1,
                                         .optimizer = "adam",
+                                        .momentum = 0.9,
                                         .schedule = "onecycle",
                                         .lr = 3e-3,
-                                        .momentum = 0.9,
+                                        .step_size = 1,
+                                        .gamma = 0.1,
+                                        .dtype = "fp32",
                                         .algo = "ring",
                                         .device = "auto",
                                         .seed = 1};
@@ -258,6 +286,32 @@ static bool check_model(const char *name, struct error *e)
     return error_set(e, ERROR_INPUT, "model: expected %s, got '%s'", words, name);
 }
 
+/* Values that are fine by themselves and not together. */
+static bool check_recipe(const struct job_train *t, struct error *e)
+{
+    if (t->nesterov && strcmp(t->optimizer, "sgd") != 0)
+        return error_set(e, ERROR_INPUT, "nesterov: only sgd has it, but the optimizer is %s", t->optimizer);
+    if (t->nesterov && t->momentum == 0)
+        return error_set(e, ERROR_INPUT,
+                         "nesterov: it looks ahead along the momentum, which is 0; give momentum too");
+    if (t->warmup > 0 && !strcmp(t->schedule, "onecycle"))
+        return error_set(e, ERROR_INPUT,
+                         "warmup: the schedule onecycle warms up by itself; take constant, step or cosine");
+    return true;
+}
+
+/* What a job can say and this version cannot do. */
+static bool check_supported(const struct job_train *t, struct error *e)
+{
+    const char *field = strcmp(t->dtype, "fp32") != 0 ? "dtype"
+                        : t->reproducible             ? "reproducible"
+                        : t->checkpoint_every > 0     ? "checkpoint_every"
+                        : *t->resume                  ? "resume"
+                        : *t->eval                    ? "eval"
+                                                      : NULL;
+    return !field || error_set(e, ERROR_INPUT, "%s: this version cannot do that yet", field);
+}
+
 static bool check_train(const struct job *job, struct error *e)
 {
     const struct job_train *t = &job->train;
@@ -274,7 +328,7 @@ static bool check_train(const struct job *job, struct error *e)
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)
         return error_set(e, ERROR_INPUT,
                          "epochs: expected at least 1, or steps or seconds to bound the training");
-    return true;
+    return check_recipe(t, e) && check_supported(t, e);
 }
 
 static bool check_allreduce(const struct job *job, struct error *e)

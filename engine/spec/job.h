@@ -32,15 +32,28 @@ struct job_train {
     int epochs;          /* 0 where steps or seconds bound the run */
     long steps;          /* 0: no such bound */
     double seconds;      /* 0: no such bound */
-    char optimizer[16];  /* "adam", "sgd" */
-    char schedule[16];   /* "onecycle", "constant" */
-    double lr;           /* peak learning rate */
-    double momentum;     /* of sgd */
-    char algo[32];       /* allreduce: "ring", "mpi" */
-    char device[16];     /* "cpu", "auto" */
-    int threads;         /* per rank; 0: cores of the host / ranks on it, at least 1 */
+    int accumulate;      /* batches of each rank that are summed for one step */
+    char optimizer[16];  /* "sgd", "adam", "adamw", "lars", "lamb" */
+    double momentum;     /* of sgd and lars */
+    bool nesterov;       /* sgd */
+    double weight_decay; /* sgd and adam: added to the gradient; adamw, lars, lamb: as their papers have it */
+    double clip;         /* largest norm of the whole gradient; 0: any */
+    char schedule[16];   /* "constant", "onecycle", "step", "cosine" */
+    double lr;           /* peak learning rate, before scale_lr */
+    int scale_lr;     /* global batch that lr is meant for: the rate grows with the real one; 0: as it is */
+    double warmup;    /* share of the run over which the rate rises to its peak, in front of the schedule */
+    double step_size; /* schedule step: epochs after which the rate is multiplied ... */
+    double gamma;     /* ... with this */
+    char dtype[8];    /* "fp32", "bf16": what layers compute in */
+    char algo[32];    /* allreduce: "ring", "mpi" */
+    char device[16];  /* "cpu", "auto" */
+    int threads;      /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
-    double pause_s; /* sleep between steps: a long run that burns nothing (lesson 01) */
+    bool reproducible;     /* the same bits for any number of ranks and threads */
+    long checkpoint_every; /* steps; 0: none but the last */
+    char resume[PATH_MAX]; /* a run's directory: go on from its last checkpoint; "": begin */
+    char eval[PATH_MAX];   /* a run's directory: test its last checkpoint, do not train */
+    double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */
 };
 
 struct job_allreduce {
@@ -88,8 +101,10 @@ struct job {
 void job_defaults(struct job *job, enum job_kind kind);
 void job_clear(struct job *job); /* drops what it owns */
 
-/* The learning rate that suits an optimiser and a schedule: adam 3e-3 under onecycle, 1e-3 constant; sgd 0.05. */
+/* The learning rate that suits an optimiser and a schedule: adam 3e-3 under onecycle, else 1e-3; sgd 0.05. */
 double job_default_lr(const char *optimizer, const char *schedule);
+/* adamw and lamb 0.01, lars 1e-4; sgd and adam none. */
+double job_default_weight_decay(const char *optimizer);
 const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check" */
 /* The label a job without one gets: "cnn-mnist", "allreduce", "ranks", the script's name, "check-04-ring-allreduce". */
 void job_default_label(const struct job *job, char *label, size_t size);

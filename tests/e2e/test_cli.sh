@@ -34,7 +34,12 @@ mistake "--ranks: expected a whole number from 1 to 4096, got 'two'" train --ran
 mistake "--model: expected cnn or mlp, got 'vgg'" train --model vgg
 mistake "--data: expected mnist or a folder with the four IDX files, got 'imagenet', which is not there" train --data imagenet
 mistake "train-images-idx3-ubyte" train --data "$scratch"
-mistake "--optimizer: expected adam or sgd, got 'lion'" train --optimizer lion
+mistake "--optimizer: expected sgd, adam, adamw, lars or lamb, got 'lion'" train --optimizer lion
+mistake "--nesterov: only sgd has it, but the optimizer is adam" train --nesterov
+mistake "--momentum: only sgd and lars have it" train --optimizer lamb --momentum 0.5
+mistake "--gamma: only the schedule step has it, but the schedule is onecycle" train --gamma 0.5
+mistake "--warmup: the schedule onecycle warms up by itself" train --warmup 0.1
+mistake "--weight-decay: expected" train --weight-decay -1
 mistake "--algo: expected ring or mpi, got 'tree'" train --algo tree
 mistake "--launcher: expected local, got 'slurm'" train --launcher slurm
 mistake "--tensor: this version cannot do that yet" train --tensor 2

@@ -82,7 +82,21 @@ static void test_mistakes(void **state)
     MISTAKE("batch", job.train.batch = 0);
     MISTAKE("cnn or mlp, got 'lenet'", strcpy(job.train.model, "lenet"));
     MISTAKE("optimizer", strcpy(job.train.optimizer, "sdg"));
+    MISTAKE("sgd, adam, adamw, lars or lamb", strcpy(job.train.optimizer, "lion"));
     MISTAKE("schedule", strcpy(job.train.schedule, ""));
+    MISTAKE("constant, onecycle, step or cosine", strcpy(job.train.schedule, "linear"));
+    MISTAKE("onecycle warms up by itself", job.train.warmup = 0.1);
+    MISTAKE("warmup", (strcpy(job.train.schedule, "cosine"), job.train.warmup = 1));
+    MISTAKE("only sgd has it", job.train.nesterov = true);
+    MISTAKE("momentum too",
+            (strcpy(job.train.optimizer, "sgd"), job.train.nesterov = true, job.train.momentum = 0));
+    MISTAKE("weight_decay", job.train.weight_decay = -1);
+    MISTAKE("clip", job.train.clip = -1);
+    MISTAKE("accumulate", job.train.accumulate = 0);
+    MISTAKE("scale_lr", job.train.scale_lr = -1);
+    MISTAKE("gamma", job.train.gamma = 0);
+    MISTAKE("step_size", job.train.step_size = 0);
+    MISTAKE("dtype", strcpy(job.train.dtype, "fp64"));
     MISTAKE("algo", strcpy(job.train.algo, "rin"));
     MISTAKE("device", strcpy(job.train.device, "cuda"));
     MISTAKE("launcher", strcpy(job.launcher, "slurm"));
@@ -209,6 +223,8 @@ static void test_labels_and_rates(void **state)
     assert_true(job_default_lr("adam", "onecycle") == 3e-3);
     assert_true(job_default_lr("adam", "constant") == 1e-3);
     assert_true(job_default_lr("sgd", "constant") == 0.05);
+    assert_true(job_default_weight_decay("adam") == 0 && job_default_weight_decay("sgd") == 0);
+    assert_true(job_default_weight_decay("adamw") == 0.01);
 }
 
 int main(void)
