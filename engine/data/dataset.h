@@ -1,39 +1,59 @@
 /*
- * dataset.h - labelled images in memory, and batches of them as normalised floats.
+ * dataset.h - labelled samples, and batches of them.
  *
- * Known today: "mnist", which lies in the course's exercises/data/mnist, or any folder with the same four IDX files
- * (train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-..., t10k-labels-..., each with or without .gz).
- * Pixels stay bytes; a batch is made by table, (p/255 - mean) / deviation, with MNIST's mean 0.1307 and standard
- * deviation 0.3081 over the training pixels (a test computes both).
+ * A sample is an image of C × H × W, given as normalised floats, or T tokens, given as int32 numbers below `vocabulary`.
+ * It has one class, or one for each of its T steps (the next character at every step). What lies behind, bytes
+ * in memory, a mapped file, a formula, is the source's affair. By name:
+ *     mnist                        embedded; or a FOLDER with its four IDX files
+ *     cifar10, cifar100            the binary version, where cifar.h says; or a FOLDER with its files
+ *     text-classes, text-words, text-chars    the embedded corpus (text.h)
+ *     synthetic:SHAPE:CLASSES:ROWS            made up, but learnable (synthetic.h)
+ *     FILE.shards                  images packed by `ringside data pack` (shards.h)
+ * A dataset that is open does not change: several threads may ask for batches at once.
  */
 #ifndef RINGSIDE_DATA_DATASET_H
 #define RINGSIDE_DATA_DATASET_H
 
 #include "engine/base/error.h"
+#include "engine/spec/model.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum dataset_part { DATASET_TRAIN, DATASET_TEST };
 
-#define MNIST_MEAN 0.1307
-#define MNIST_DEVIATION 0.3081
+struct dataset_source;
 
 struct dataset {
     uint32_t rows;
-    uint32_t height, width; /* one channel */
-    uint8_t *pixels;        /* rows × height × width, owned */
-    uint8_t *labels;        /* rows, 0 ... classes - 1, owned */
+    struct model_shape shape; /* of a sample */
+    int vocabulary;           /* the samples are tokens below this; 0: they are floats */
     int classes;
-    float value[256]; /* of a pixel, normalised */
+    int targets;                    /* classes a sample: 1, or one a step */
+    const char *const *class_names; /* NULL: none but their numbers */
+    const struct dataset_source *source;
+    void *self; /* the source's */
 };
 
-/* name: "mnist" or a folder. A missing file's message says which files, whose, and where to put them. */
+/* A missing file's message says which files, whose, and where to put them. Nothing to free where it fails. */
 bool dataset_read(const char *name, enum dataset_part part, struct dataset *d, struct error *e);
 void dataset_free(struct dataset *d);
 
-size_t dataset_image_elements(const struct dataset *d);
-/* Puts the n images numbered by `which` into out (n × height × width) and their labels into labels. */
-void dataset_batch(const struct dataset *d, const uint32_t *which, int n, float *out, uint8_t *labels);
+size_t dataset_sample_elements(const struct dataset *d);
+size_t dataset_sample_bytes(const struct dataset *d);
+
+/*
+ * Puts the n samples numbered by `which` into inputs (float or int32_t, each dataset_sample_elements) and their classes
+ * into classes (each d->targets). Fails only where a mapped file is damaged.
+ */
+bool dataset_batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,
+                   struct error *e);
+
+/* An image as bytes, C × H × W, for the screen. */
+bool dataset_pixels(const struct dataset *d, uint32_t row, uint8_t *pixels, struct error *e);
+/* What a token says: a word, a character, "" for padding. NULL where the samples are no text. */
+const char *dataset_token(const struct dataset *d, int32_t token);
+/* The class's name, or its number. Returns text, or the name. */
+const char *dataset_class(const struct dataset *d, int class, char text[16]);
 
 #endif

@@ -22,25 +22,30 @@ void evaluator_free(struct evaluator *v)
 }
 
 /* The image as two hexadecimal digits a pixel. */
-static bool emit_sample(struct event_sink *sink, const struct dataset *d, uint32_t row, int predicted,
-                        struct error *e)
+static bool emit_sample(struct event_sink *sink, const struct dataset *d, uint32_t row, int label,
+                        int predicted, struct error *e)
 {
-    size_t size = dataset_image_elements(d);
+    size_t size = dataset_sample_elements(d);
     static const char digit[] = "0123456789abcdef";
-    char *hex = malloc(2 * size + 1);
+    char *hex = malloc(3 * size + 1);
     if (!hex)
         return error_set(e, ERROR_FAILED, "out of memory for a sample image");
+    uint8_t *pixels = (uint8_t *)hex + 2 * size + 1;
+    if (!dataset_pixels(d, row, pixels, e)) {
+        free(hex);
+        return false;
+    }
     for (size_t i = 0; i < size; i++) {
-        hex[2 * i] = digit[d->pixels[row * size + i] >> 4];
-        hex[2 * i + 1] = digit[d->pixels[row * size + i] & 15];
+        hex[2 * i] = digit[pixels[i] >> 4];
+        hex[2 * i + 1] = digit[pixels[i] & 15];
     }
     hex[2 * size] = 0;
     json_t *event = sink_event(sink, "sample");
     event_set_text(event, "kind", "image");
-    event_set_integer(event, "rows", d->height);
-    event_set_integer(event, "cols", d->width);
+    event_set_integer(event, "rows", d->shape.height);
+    event_set_integer(event, "cols", d->shape.width);
     event_set_text(event, "data", hex);
-    event_set_integer(event, "label", d->labels[row]);
+    event_set_integer(event, "label", label);
     event_set_integer(event, "predicted", predicted);
     free(hex);
     return sink_emit(sink, event, e);
@@ -52,6 +57,7 @@ bool evaluate(struct evaluator *v, const struct network *trained, struct comm *c
     const struct dataset *d = v->test;
     memcpy(v->network->parameters, trained->parameters, trained->model.parameters * sizeof(float));
     uint32_t which[EVAL_BATCH];
+    int32_t classes[EVAL_BATCH];
     uint8_t labels[EVAL_BATCH], predicted[EVAL_BATCH];
     struct loss_sum sum = {0};
     int rank = comm_rank(comm), size = comm_size(comm), right_shown = 0, wrong_shown = 0;
@@ -60,7 +66,10 @@ bool evaluate(struct evaluator *v, const struct network *trained, struct comm *c
         int n = d->rows - begin < EVAL_BATCH ? (int)(d->rows - begin) : EVAL_BATCH;
         for (int i = 0; i < n; i++)
             which[i] = begin + (uint32_t)i;
-        dataset_batch(d, which, n, network_input(v->network), labels);
+        if (!dataset_batch(d, which, n, network_input(v->network), classes, e))
+            return false;
+        for (int i = 0; i < n; i++)
+            labels[i] = (uint8_t)classes[i];
         struct loss_sum part;
         if (!network_evaluate(v->network, labels, n, &part, predicted, e))
             return false;
@@ -71,7 +80,7 @@ bool evaluate(struct evaluator *v, const struct network *trained, struct comm *c
             bool right = predicted[i] == labels[i];
             if (right ? right_shown >= FIRST_SAMPLES : wrong_shown >= WRONG_SAMPLES)
                 continue;
-            if (!emit_sample(sink, d, which[i], predicted[i], e))
+            if (!emit_sample(sink, d, which[i], labels[i], predicted[i], e))
                 return false;
             right_shown += right;
             wrong_shown += !right;

@@ -43,6 +43,7 @@ struct trainer {
     struct learning_rate rate;
     struct hop_log *hops;
     float *gradients, *first, *second; /* moments of adam; first is also sgd's velocity */
+    int32_t *classes;
     uint8_t *labels;
     long global_batch, total_steps; /* total 0: bounded by time */
     bool adam;
@@ -66,13 +67,13 @@ static bool choose_model(struct trainer *tr, struct model_spec *model, struct er
     const struct job_train *t = tr->t;
     if (!(t->layers ? model_from_json(t->layers, model, e) : model_named(t->model, model, e)))
         return false;
-    struct model_shape out = model->layers[model->layer_count - 1].out;
-    if (model->input.channels != 1 || model->input.height != (int)tr->train.height ||
-        model->input.width != (int)tr->train.width)
+    struct model_shape out = model->layers[model->layer_count - 1].out, has = tr->train.shape;
+    if (model->input.channels != has.channels || model->input.height != has.height ||
+        model->input.width != has.width)
         return error_set(e, ERROR_INPUT,
-                         "model \"%s\" takes images of %d × %d × %d, dataset \"%s\" has 1 × %u × %u",
+                         "model \"%s\" takes images of %d × %d × %d, dataset \"%s\" has %d × %d × %d",
                          model->name, model->input.channels, model->input.height, model->input.width, t->data,
-                         tr->train.height, tr->train.width);
+                         has.channels, has.height, has.width);
     if ((int)model_shape_elements(out) != tr->train.classes)
         return error_set(
             e, ERROR_INPUT,
@@ -131,9 +132,10 @@ static bool set_up(struct trainer *tr, struct error *e)
     if (!tr->network || !tr->hops || !evaluator_init(&tr->evaluator, &model, tr->backend, &tr->test, e))
         return false;
     tr->labels = malloc((size_t)t->batch);
+    tr->classes = malloc((size_t)t->batch * sizeof *tr->classes);
     tr->first = moments(model.parameters);
     tr->second = moments(model.parameters);
-    if (!tr->labels || !tr->first || !tr->second)
+    if (!tr->labels || !tr->classes || !tr->first || !tr->second)
         return error_set(e, ERROR_FAILED, "not enough memory for the optimiser's state");
     network_init(tr->network, t->seed);
     return true;
@@ -150,6 +152,7 @@ static void tear_down(struct trainer *tr)
     dataset_free(&tr->train);
     dataset_free(&tr->test);
     free(tr->labels);
+    free(tr->classes);
     free(tr->first);
     free(tr->second);
 }
@@ -240,7 +243,10 @@ static bool one_step(struct trainer *tr, int *want, struct error *e)
     int rank = comm_rank(tr->comm), batch = tr->t->batch;
     double t0 = sink_clock();
     const uint32_t *rows = order_rows(&tr->order, tr->step, rank);
-    dataset_batch(&tr->train, rows, batch, network_input(tr->network), tr->labels);
+    if (!dataset_batch(&tr->train, rows, batch, network_input(tr->network), tr->classes, e))
+        return false;
+    for (int i = 0; i < batch; i++)
+        tr->labels[i] = (uint8_t)tr->classes[i];
     double t1 = sink_clock();
     struct loss_sum sum;
     double scale = 1 / (double)tr->global_batch;

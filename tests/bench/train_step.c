@@ -19,6 +19,7 @@ struct bench {
     struct backend *backend;
     struct network *network;
     float *gradients, *first, *second;
+    int32_t *classes;
     uint8_t *labels;
     int batch;
     long step;
@@ -43,7 +44,8 @@ static bool set_up(struct bench *b, int threads, const char *data, struct error 
     b->first = calloc(model.parameters, sizeof(float));
     b->second = calloc(model.parameters, sizeof(float));
     b->labels = malloc((size_t)b->batch);
-    if (!b->gradients || !b->first || !b->second || !b->labels)
+    b->classes = malloc((size_t)b->batch * sizeof *b->classes);
+    if (!b->gradients || !b->first || !b->second || !b->labels || !b->classes)
         return error_set(e, ERROR_FAILED, "not enough memory");
     if (!(b->network = network_new(&model, b->backend, b->batch, b->gradients, e)))
         return false;
@@ -55,8 +57,11 @@ static bool one_step(struct bench *b, struct error *e)
 {
     struct loss_sum sum;
     double squares;
-    dataset_batch(&b->data, order_rows(&b->order, b->step++, 0), b->batch, network_input(b->network),
-                  b->labels);
+    if (!dataset_batch(&b->data, order_rows(&b->order, b->step++, 0), b->batch, network_input(b->network),
+                       b->classes, e))
+        return false;
+    for (int i = 0; i < b->batch; i++)
+        b->labels[i] = (uint8_t)b->classes[i];
     if (!network_gradients(b->network, b->labels, b->batch, 1.0 / b->batch, &sum, e))
         return false;
     struct adam_step adam = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .step = b->step};
@@ -74,6 +79,7 @@ static void tear_down(struct bench *b)
     free(b->first);
     free(b->second);
     free(b->labels);
+    free(b->classes);
 }
 
 int main(int argc, char **argv)

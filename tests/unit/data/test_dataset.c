@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "engine/data/dataset.h"
+#include "engine/data/mnist.h"
 #include "engine/data/order.h"
 
 #include <math.h>
@@ -20,8 +21,12 @@ static const long test_digits[10] = {980, 1135, 1032, 1010, 982, 892, 958, 1028,
 static void count_digits(const struct dataset *d, const long expected[10])
 {
     long count[10] = {0};
-    for (uint32_t i = 0; i < d->rows; i++)
-        count[d->labels[i]]++;
+    float image[784];
+    for (uint32_t i = 0; i < d->rows; i++) {
+        int32_t class;
+        assert_true(dataset_batch(d, &i, 1, image, &class, NULL));
+        count[class]++;
+    }
     for (int k = 0; k < 10; k++)
         assert_int_equal(count[k], expected[k]);
 }
@@ -34,16 +39,20 @@ static void test_mnist(void **state)
     if (!dataset_read("mnist", DATASET_TRAIN, &d, &e))
         fail_msg("%s", e.text);
     assert_int_equal(d.rows, 60000);
-    assert_int_equal(d.height, 28);
-    assert_int_equal(d.width, 28);
+    assert_int_equal(d.shape.height, 28);
+    assert_int_equal(d.shape.width, 28);
     count_digits(&d, train_digits);
 
-    /* The constants of dataset.h, computed over all training pixels. */
+    /* The constants of mnist.h, computed over all training pixels. */
     double sum = 0, squares = 0, n = 60000.0 * 784;
-    for (size_t i = 0; i < (size_t)n; i++) {
-        double p = d.pixels[i] / 255.0;
-        sum += p;
-        squares += p * p;
+    uint8_t pixels[784];
+    for (uint32_t i = 0; i < 60000; i++) {
+        assert_true(dataset_pixels(&d, i, pixels, &e));
+        for (int k = 0; k < 784; k++) {
+            double p = pixels[k] / 255.0;
+            sum += p;
+            squares += p * p;
+        }
     }
     double mean = sum / n, deviation = sqrt(squares / n - mean * mean);
     assert_true(fabs(mean - MNIST_MEAN) < 5e-5);
@@ -51,12 +60,13 @@ static void test_mnist(void **state)
 
     const uint32_t which[2] = {59999, 0};
     float batch[2 * 784];
-    uint8_t labels[2];
-    dataset_batch(&d, which, 2, batch, labels);
+    int32_t labels[2];
+    assert_true(dataset_batch(&d, which, 2, batch, labels, &e));
     assert_int_equal(labels[0], 8); /* the last and the first image of the training set */
     assert_int_equal(labels[1], 5);
+    assert_true(dataset_pixels(&d, 0, pixels, &e));
     for (int k = 0; k < 784; k++) {
-        double expected = (d.pixels[k] / 255.0 - 0.1307) / 0.3081;
+        double expected = (pixels[k] / 255.0 - 0.1307) / 0.3081;
         assert_true(fabs((double)batch[784 + k] - expected) < 1e-6);
     }
     dataset_free(&d);
