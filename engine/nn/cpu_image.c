@@ -90,7 +90,7 @@ LANES_INLINE lanes convolve(const lanes *taps, lanes bias, const float *patch, i
     lanes sum = bias;
 #pragma GCC unroll 9
     for (int k = 0; k < TAPS; k++)
-        sum += taps[k] * lanes_all(patch[k / KERNEL * width + k % KERNEL]);
+        sum += taps[k] * patch[k / KERNEL * width + k % KERNEL];
     return sum;
 }
 
@@ -145,7 +145,7 @@ CPU_KERNEL static void group_backward(const struct cpu_image *c, const float *im
                 bias += mine;
 #pragma GCC unroll 9
                 for (int k = 0; k < TAPS; k++)
-                    taps[k] += mine * lanes_all(corner[k / KERNEL * width + k % KERNEL]);
+                    taps[k] += mine * corner[k / KERNEL * width + k % KERNEL];
             }
         }
 #pragma GCC unroll 9

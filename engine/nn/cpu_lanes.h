@@ -3,6 +3,8 @@
  *
  * Eight is what a block of channels is made of. The compiler splits or fuses these vectors as the instruction
  * set of each clone of a CPU_KERNEL asks for.
+ * A float against a vector is written x * v or v + x: GCC 12 makes one broadcast of it there, but eight insertions
+ * where an inline function made the vector of x beforehand.
  */
 #ifndef RINGSIDE_NN_CPU_LANES_H
 #define RINGSIDE_NN_CPU_LANES_H
@@ -26,11 +28,6 @@ LANES_INLINE lanes lanes_load(const float *from)
 LANES_INLINE void lanes_store(float *to, lanes value)
 {
     memcpy(to, &value, sizeof value);
-}
-
-LANES_INLINE lanes lanes_all(float x)
-{
-    return x - (lanes){0}; /* minus, since -0 + 0 would be 0: the compiler can leave it out */
 }
 
 LANES_INLINE lanes lanes_select(lane_mask which, lanes yes, lanes no)
