@@ -14,6 +14,7 @@ struct dataset_source {
                    struct error *e);                              /* NULL: tokens */
     const char *(*token)(const struct dataset *d, int32_t token); /* NULL: no text */
     void (*close)(struct dataset *d);
+    bool mapped; /* a batch may wait for a disk */
 };
 
 /* --- bytes in memory: C × H × W a sample, plane after plane, and a value for each byte of each channel --- */
