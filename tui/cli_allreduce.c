@@ -22,7 +22,7 @@ int cli_allreduce(int argc, char **argv)
     job_defaults(&job, JOB_ALLREDUCE);
     struct job_allreduce *a = &job.allreduce;
     const struct option options[] = {
-        {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0, "ring, mpi, ring,mpi (default) or all",
+        {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0, "ring, tree, mpi, several (ring,mpi) or all",
          NULL, NULL},
         {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes (2)", NULL, NULL},
         {"bytes", "S,S", OPTION_SIZES, &sizes, 0, 4, 1099511627776.0,
@@ -55,7 +55,7 @@ int cli_allreduce(int argc, char **argv)
     if (!cli_options_only(&command, argc, argv, &code))
         return code;
     if (!strcmp(a->algos, "all"))
-        snprintf(a->algos, sizeof a->algos, "ring,mpi");
+        snprintf(a->algos, sizeof a->algos, "ring,tree,mpi");
     if (sizes_given) {
         a->sizes = sizes.count;
         memcpy(a->bytes, sizes.value, sizeof a->bytes);

@@ -119,7 +119,7 @@ int cli_train(int argc, char **argv)
          &c.gamma_given, NULL},
         {"scale-lr", "BASE", OPTION_INT, &t->scale_lr, 0, 1, 1e9,
          "multiply the rate by the global batch / BASE (linear scaling)", NULL, NULL},
-        {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0, "allreduce: ring (default) or mpi", NULL,
+        {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0, "allreduce: ring (default), tree or mpi", NULL,
          NULL},
         {"device", "D", OPTION_TEXT, t->device, sizeof t->device, 0, 0, "auto (default) or cpu", NULL, NULL},
         {"threads", "T", OPTION_INT, &t->threads, 0, 1, 1024, "per rank (the cores shared out)", NULL, NULL},

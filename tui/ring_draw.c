@@ -256,7 +256,9 @@ static void draw_message(struct canvas *c, const struct geometry *g, const struc
 
 static const char *phase_words(enum hop_phase phase)
 {
-    return phase == HOP_REDUCE_SCATTER ? "reduce-scatter" : phase == HOP_ALLGATHER ? "allgather" : "messages";
+    static const char *const words[HOP_PHASES] = {"reduce-scatter", "allgather", "reduce", "broadcast",
+                                                  "messages"};
+    return words[phase];
 }
 
 static bool over(const struct ring_scene *s)
@@ -294,6 +296,11 @@ void ring_sentence(const struct ring_scene *s, char *text, size_t size)
         snprintf(text, size, "Each rank sends one chunk to its right and adds the one from its left.");
     else if (phase == HOP_ALLGATHER)
         snprintf(text, size, "Each rank passes a complete chunk on to its right.");
+    else if (phase == HOP_REDUCE)
+        snprintf(text, size,
+                 "Of each pair one rank sends its whole sum to the other, which adds it to its own.");
+    else if (phase == HOP_BROADCAST)
+        snprintf(text, size, "The ranks that hold the whole sum pass it on, twice as many in each round.");
     else
         snprintf(text, size, "%d message%s under way.", m->first[s->round + 1] - m->first[s->round],
                  m->first[s->round + 1] - m->first[s->round] == 1 ? "" : "s");
@@ -309,7 +316,7 @@ static void centred(struct canvas *c, struct rect area, int row, enum role role,
 
 /* Shared by the centre and the list: "round 2 of 6", bytes, times. */
 struct figures {
-    char phase[48], round[48], bytes[64], formula[64], really[64], shown[64];
+    char phase[48], round[48], bytes[80], formula[64], really[64], shown[64];
 };
 
 static void figures_of(const struct ring_scene *s, struct figures *f)
@@ -324,8 +331,9 @@ static void figures_of(const struct ring_scene *s, struct figures *f)
     format_bytes(ring_model_bytes(m, s->round + (s->travel >= 1)) / m->ranks, a, sizeof a);
     f->formula[0] = '\0';
     if (m->buffer_bytes > 0) {
+        /* In a tree it is the mean over the ranks: rank 0 sends more, a leaf the buffer once. */
         format_bytes(ring_expected_bytes(m->ranks, m->buffer_bytes), b, sizeof b);
-        snprintf(f->bytes, sizeof f->bytes, "%s of %s sent a rank", a, b);
+        snprintf(f->bytes, sizeof f->bytes, "%s of %s sent a rank%s", a, b, m->tree ? " (mean)" : "");
         format_bytes(m->buffer_bytes, b, sizeof b);
         snprintf(f->formula, sizeof f->formula, "2(N-1)/N of %s, N = %d", b, m->ranks);
     } else {

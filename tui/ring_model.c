@@ -135,6 +135,12 @@ static bool neighbours(int a, int b, int ranks)
     return a != b && ((a + 1) % ranks == b || (b + 1) % ranks == a);
 }
 
+/* The messages of a tree go where the tree wants. */
+static bool on_tree(enum hop_phase phase)
+{
+    return phase == HOP_REDUCE || phase == HOP_BROADCAST;
+}
+
 bool ring_model_build(struct ring_model *m, const struct run_op *op, struct error *e)
 {
     *m = (struct ring_model){.op = op->op, .ranks = op->ranks, .count = op->count, .ring = true};
@@ -158,13 +164,14 @@ bool ring_model_build(struct ring_model *m, const struct run_op *op, struct erro
             .bytes = h->bytes,
             .t0 = h->t0,
             .t1 = h->t1,
-            .stranger = !neighbours(h->from, h->to, op->ranks),
+            .stranger = !on_tree(h->phase) && !neighbours(h->from, h->to, op->ranks),
         };
         if (h->chunk >= m->chunks && h->chunk < 4 * RING_MAX_RANKS)
             m->chunks = h->chunk + 1;
     }
-    /* A ring has as many chunks as ranks, though an empty one is never sent. */
-    if (m->chunks > 0 && m->chunks < m->ranks)
+    /* A ring has as many chunks as ranks, though an empty one is never sent; a tree sends the buffer whole. */
+    m->tree = on_tree(op->hops[0].phase);
+    if (!m->tree && m->chunks > 0 && m->chunks < m->ranks)
         m->chunks = m->ranks;
     if (rounds_said(op))
         take_rounds(m, op);
@@ -179,7 +186,7 @@ bool ring_model_build(struct ring_model *m, const struct run_op *op, struct erro
         m->strangers += m->messages[i].stranger;
         m->total_bytes += m->messages[i].bytes;
     }
-    m->ring = m->strangers == 0;
+    m->ring = !m->tree && m->strangers == 0;
     m->buffer_bytes = buffer_of(m);
     return true;
 }
@@ -214,7 +221,7 @@ void ring_model_state(const struct ring_model *m, int round, uint64_t *sets)
             if (x->chunk < 0 || x->chunk >= m->chunks)
                 continue;
             uint64_t *set = &sets[x->to * m->chunks + x->chunk];
-            *set = x->phase == HOP_ALLGATHER ? carried[i] : *set | carried[i];
+            *set = x->phase == HOP_ALLGATHER || x->phase == HOP_BROADCAST ? carried[i] : *set | carried[i];
         }
     }
     free(carried);
@@ -242,14 +249,15 @@ double ring_model_duration(const struct ring_model *m, int round)
 
 enum hop_phase ring_model_phase(const struct ring_model *m, int round)
 {
-    int votes[3] = {0};
+    int votes[HOP_PHASES] = {0}, most = HOP_OTHER;
     if (round < 0 || round >= m->rounds)
         return HOP_OTHER;
     for (int i = m->first[round]; i < m->first[round + 1]; i++)
         votes[m->messages[i].phase]++;
-    return votes[0] >= votes[1] && votes[0] >= votes[2] ? HOP_REDUCE_SCATTER
-           : votes[1] >= votes[2]                       ? HOP_ALLGATHER
-                                                        : HOP_OTHER;
+    for (int phase = HOP_OTHER; phase >= 0; phase--)
+        if (votes[phase] >= votes[most])
+            most = phase;
+    return (enum hop_phase)most;
 }
 
 double ring_expected_bytes(int ranks, double buffer_bytes)

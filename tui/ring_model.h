@@ -6,7 +6,8 @@
  * received, and after the last one its receiver got), and chunks are drawn only where they are said.
  *
  * What a rank holds of a chunk is the set of ranks whose contributions are in it, one bit a rank: the chunk is
- * complete when all bits are there. In a reduce-scatter the receiver adds (union), in an allgather it overwrites.
+ * complete when all bits are there. In a reduce-scatter or reduce the receiver adds (union), in an allgather
+ * or broadcast it overwrites.
  */
 #ifndef RINGSIDE_TUI_RING_MODEL_H
 #define RINGSIDE_TUI_RING_MODEL_H
@@ -31,6 +32,7 @@ struct ring_model {
     int *first; /* messages[first[k]] begins round k; rounds + 1 entries */
     long op;
     char algo[32];
+    bool tree;           /* of a tree: the whole buffer up to rank 0 and down again */
     bool ring;           /* all messages go to the right neighbour */
     int strangers;       /* messages that do not */
     double total_bytes;  /* of all messages */

@@ -258,6 +258,8 @@ static void fold_hop(struct run_model *m, const json_t *event)
     op->hops[op->count++] = (struct run_hop){
         .phase = !strcmp(phase, "reduce_scatter") ? HOP_REDUCE_SCATTER
                  : !strcmp(phase, "allgather")    ? HOP_ALLGATHER
+                 : !strcmp(phase, "reduce")       ? HOP_REDUCE
+                 : !strcmp(phase, "broadcast")    ? HOP_BROADCAST
                                                   : HOP_OTHER,
         .hop = (int)event_integer(event, "hop", -1),
         .from = from,

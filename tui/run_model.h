@@ -31,7 +31,7 @@ struct run_rank {
     bool straggler; /* computes much longer than the others, who wait for it in the allreduce */
 };
 
-enum hop_phase { HOP_REDUCE_SCATTER, HOP_ALLGATHER, HOP_OTHER };
+enum hop_phase { HOP_REDUCE_SCATTER, HOP_ALLGATHER, HOP_REDUCE, HOP_BROADCAST, HOP_OTHER, HOP_PHASES };
 
 struct run_hop {
     enum hop_phase phase;

@@ -43,7 +43,7 @@ float *comm_buffer(struct comm *c, size_t elements, struct error *e);
 void comm_buffer_free(struct comm *c, float *buffer);
 
 /*
- * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce) or any name schedule_make knows ("ring").
+ * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce) or any name schedule_make knows ("ring", "tree").
  * log: filled with the times of this operation's transfers (what was in it is dropped), or NULL.
  * The sum is the same, bit for bit, on all ranks.
  */

@@ -14,6 +14,7 @@
         .name = (field), .type = (kind), .offset = offsetof(struct job, member), .min = (least),             \
         .max = (most)                                                                                        \
     }
+#define JOB_ALGOS "ring|tree|mpi"
 #define CHOICE(member, field, words)                                                                         \
     {                                                                                                        \
         .name = (field), .type = TEXT, .offset = offsetof(struct job, member),                               \
@@ -59,7 +60,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.step_size, "step_size", REAL, 0.001, 1e5),
     NUMBER(train.gamma, "gamma", REAL, 1e-6, 1),
     CHOICE(train.dtype, "dtype", "fp32|bf16"),
-    CHOICE(train.algo, "algo", "ring|mpi"),
+    CHOICE(train.algo, "algo", JOB_ALGOS),
     CHOICE(train.device, "device", "cpu|auto"),
     NUMBER(train.threads, "threads", INT, 0, 1024),
     NUMBER(train.seed, "seed", SEED, 0, 9.2e18),
@@ -344,10 +345,10 @@ static bool check_allreduce(const struct job *job, struct error *e)
     const char *p = a->algos;
     do {
         size_t n = strcspn(p, ",");
-        if (!in_choices("ring|mpi", p, n))
-            return error_set(e, ERROR_INPUT,
-                             "algo: expected ring, mpi, several with commas between, or all, got '%.*s'",
-                             (int)n, p);
+        if (!in_choices(JOB_ALGOS, p, n))
+            return error_set(
+                e, ERROR_INPUT,
+                "algo: expected ring, tree, mpi, several with commas between, or all, got '%.*s'", (int)n, p);
         p += n;
     } while (*p++ == ',');
     return true;

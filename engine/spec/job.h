@@ -45,7 +45,7 @@ struct job_train {
     double step_size; /* schedule step: epochs after which the rate is multiplied ... */
     double gamma;     /* ... with this */
     char dtype[8];    /* "fp32", "bf16": what layers compute in */
-    char algo[32];    /* allreduce: "ring", "mpi" */
+    char algo[32];    /* allreduce: "ring", "tree", "mpi" */
     char device[16];  /* "cpu", "auto" */
     int threads;      /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;

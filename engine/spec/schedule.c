@@ -19,6 +19,8 @@ const char *phase_name(enum phase phase)
     switch (phase) {
     case PHASE_REDUCE_SCATTER: return "reduce_scatter";
     case PHASE_ALLGATHER: return "allgather";
+    case PHASE_REDUCE: return "reduce";
+    case PHASE_BROADCAST: return "broadcast";
     }
     return "unknown";
 }
@@ -28,6 +30,7 @@ static const struct {
     bool (*make)(struct schedule *s, int ranks, size_t length, struct error *e);
 } makers[] = {
     {"ring", schedule_ring},
+    {"tree", schedule_tree},
 };
 
 enum { MAKERS = sizeof makers / sizeof *makers };

@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-enum phase { PHASE_REDUCE_SCATTER, PHASE_ALLGATHER };
+enum phase { PHASE_REDUCE_SCATTER, PHASE_ALLGATHER, PHASE_REDUCE, PHASE_BROADCAST };
 
 struct transfer {
     int round;     /* from 0 */
@@ -47,14 +47,22 @@ size_t chunk_length(size_t length, int n, int i);
  */
 bool schedule_ring(struct schedule *s, int ranks, size_t length, struct error *e);
 
+/*
+ * Binomial tree allreduce: the whole buffer up to rank 0 and down again in 2 ceil(log2 N) rounds, each rank adding what
+ * it gets to what it has, always in the same pairing. 2(N-1) messages in all; rank 0 sends and receives ceil(log2 N).
+ * Source: R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH,
+ * International Journal of High Performance Computing Applications 19 (2005) 49-66.
+ */
+bool schedule_tree(struct schedule *s, int ranks, size_t length, struct error *e);
+
 /* The name of the i-th algorithm there is, NULL past the last. */
 const char *schedule_algo(int i);
 
-/* By name: "ring". ERROR_INPUT names the algorithms there are. On failure *s is empty. */
+/* By name: "ring", "tree". ERROR_INPUT names the algorithms there are. On failure *s is empty. */
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);
 void schedule_free(struct schedule *s);
 
-/* "reduce_scatter", "allgather" */
+/* "reduce_scatter", "allgather", "reduce", "broadcast" */
 const char *phase_name(enum phase phase);
 
 #endif

@@ -221,11 +221,38 @@ static void test_swap(struct tap *tap)
     plan_free(p);
 }
 
+/*
+ * The tree adds in one pairing, whoever holds what: eight numbers whose sum depends on the order of additions, one a
+ * rank at eight ranks or summed within the ranks first, give ((0+1)+(2+3))+((4+5)+(6+7)).
+ */
+static void test_pairing(struct tap *tap)
+{
+    static const float part[8] = {1, 0x1p-24f, 3e7f, -1.5f, -3e7f, 0.25f, 1e-3f, 7e6f};
+    struct error e = {0};
+    int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm);
+    if (8 % ranks != 0)
+        return;
+    float x[8];
+    int mine = 8 / ranks;
+    memcpy(x, part + rank * mine, (size_t)mine * sizeof *x);
+    for (int distance = 1; distance < mine; distance *= 2)
+        for (int i = 0; i + distance < mine; i += 2 * distance)
+            x[i] += x[i + distance];
+    float right = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    bool ok = comm_allreduce(tap->comm, "tree", x, 1, NULL, &e);
+    char detail[256];
+    snprintf(detail, sizeof detail, "%.9g, not %.9g %.100s", (double)x[0], (double)right, e.text);
+    tap_check(tap, "tree: the same bits as the one pairing of eight parts",
+              ok && memcmp(x, &right, sizeof right) == 0, detail);
+}
+
 int main(int argc, char **argv)
 {
     struct tap tap = tap_open(&argc, &argv);
     test_exact(&tap, "ring");
     test_exact(&tap, "mpi");
+    test_exact(&tap, "tree");
+    test_pairing(&tap);
     test_random(&tap, 1);
     test_random(&tap, 10007);
     test_random(&tap, 300000);
@@ -235,7 +262,7 @@ int main(int argc, char **argv)
     test_swap(&tap);
     struct error e = {0};
     float x = 1;
-    bool refused = !comm_allreduce(tap.comm, "tree", &x, 1, NULL, &e) && e.kind == ERROR_INPUT &&
+    bool refused = !comm_allreduce(tap.comm, "star", &x, 1, NULL, &e) && e.kind == ERROR_INPUT &&
                    strstr(e.text, "ring") && strstr(e.text, "mpi");
     tap_check(&tap, "an unknown algorithm is refused, naming those there are", refused, e.text);
     return tap_close(&tap);

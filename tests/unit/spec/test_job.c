@@ -111,7 +111,7 @@ static void test_mistakes(void **state)
     fill(&good, JOB_ALLREDUCE);
     MISTAKE("multiple of 4", job.allreduce.bytes[0] = 7);
     MISTAKE("bytes", job.allreduce.sizes = 0);
-    MISTAKE("tree", strcpy(job.allreduce.algos, "ring,tree"));
+    MISTAKE("star", strcpy(job.allreduce.algos, "ring,star"));
     MISTAKE("''", strcpy(job.allreduce.algos, "ring,"));
     MISTAKE("iters", job.allreduce.iters = 0);
     fill(&good, JOB_RANKS);

@@ -74,6 +74,37 @@ static void test_ring_trace(void **state)
     schedule_free(&s);
 }
 
+/* The tree of five ranks, worked by hand: pairs, pairs of pairs, the fifth alone; then the same messages backwards. */
+static void test_tree_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        int round, from, to;
+        bool reduce;
+    } trace[] = {
+        {0, 1, 0, true},  {0, 3, 2, true},  {1, 2, 0, true},  {2, 4, 0, true}, /* rank 0 has all */
+        {3, 0, 4, false}, {4, 0, 2, false}, {5, 0, 1, false}, {5, 2, 3, false},
+    };
+    struct schedule s;
+    assert_true(schedule_tree(&s, 5, 7, NULL));
+    assert_string_equal(s.algo, "tree");
+    assert_int_equal(s.rounds, 6);
+    assert_int_equal(s.chunks, 1);
+    assert_int_equal(s.count, 8);
+    for (int i = 0; i < s.count; i++) {
+        const struct transfer *t = &s.transfers[i];
+        assert_int_equal(t->round, trace[i].round);
+        assert_int_equal(t->from, trace[i].from);
+        assert_int_equal(t->to, trace[i].to);
+        assert_int_equal(t->reduce, trace[i].reduce);
+        assert_int_equal(t->chunk, 0);
+        assert_int_equal(t->offset, 0);
+        assert_int_equal(t->length, 7);
+        assert_int_equal(t->phase, trace[i].reduce ? PHASE_REDUCE : PHASE_BROADCAST);
+    }
+    schedule_free(&s);
+}
+
 static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 64, 97, 1000};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
@@ -111,6 +142,30 @@ static void test_ring_closed_forms(void **state)
                 /* Else within one element per message. */
                 assert_true(sent[r] <= 2 * (size_t)(n - 1) * (length / (size_t)n + 1));
             }
+            schedule_free(&s);
+        }
+}
+
+/* 2 ceil(log2 N) rounds, 2(N-1) messages of the whole buffer; rank 0 sends and receives ceil(log2 N) of them. */
+static void test_tree_closed_forms(void **state)
+{
+    (void)state;
+    static const int log2_up[] = {0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5};
+    for (int n = 1; n <= 17; n++)
+        for (int k = 0; k < LENGTHS; k++) {
+            struct schedule s;
+            assert_true(schedule_tree(&s, n, lengths[k], NULL));
+            assert_int_equal(s.rounds, 2 * log2_up[n]);
+            assert_int_equal(s.count, lengths[k] ? 2 * (n - 1) : 0);
+            int sent = 0, received = 0, last = 0;
+            for (int i = 0; i < s.count; i++) {
+                assert_true(s.transfers[i].round >= last && s.transfers[i].round < s.rounds);
+                last = s.transfers[i].round;
+                sent += s.transfers[i].from == 0;
+                received += s.transfers[i].to == 0;
+            }
+            assert_int_equal(sent, lengths[k] ? log2_up[n] : 0);
+            assert_int_equal(received, sent);
             schedule_free(&s);
         }
 }
@@ -166,12 +221,16 @@ static void test_refusals(void **state)
     assert_non_null(strstr(e.text, "star"));
     assert_non_null(strstr(e.text, "ring"));
     assert_null(s.transfers);
+    assert_false(schedule_tree(&s, 0, 16, &e));
+    assert_int_equal(e.kind, ERROR_INPUT);
     assert_false(schedule_ring(&s, 0, 16, &e));
     assert_int_equal(e.kind, ERROR_INPUT);
     schedule_free(&s);
     schedule_free(NULL);
     assert_string_equal(phase_name(PHASE_REDUCE_SCATTER), "reduce_scatter");
     assert_string_equal(phase_name(PHASE_ALLGATHER), "allgather");
+    assert_string_equal(phase_name(PHASE_REDUCE), "reduce");
+    assert_string_equal(phase_name(PHASE_BROADCAST), "broadcast");
 }
 
 int main(void)
@@ -180,6 +239,8 @@ int main(void)
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_ring_trace),
         cmocka_unit_test(test_ring_closed_forms),
+        cmocka_unit_test(test_tree_trace),
+        cmocka_unit_test(test_tree_closed_forms),
         cmocka_unit_test(test_every_schedule_sums),
         cmocka_unit_test(test_refusals),
     };

@@ -1,0 +1,48 @@
+/*
+ * tree.c - the binomial tree allreduce as a schedule: a reduce to rank 0, then a broadcast from it.
+ *
+ * Reduce, distance d = 1, 2, 4 ...: of every 2d ranks the one in the middle sends the sum of its half to the first, which
+ * adds it to its own. Broadcast: the same messages the other way, the last first. The whole buffer travels each time, in 2
+ * ceil(log2 N) rounds instead of the ring's 2(N-1): good for short vectors.
+ *
+ * And the sum is always paired in the same way, ((0+1)+(2+3))+...: ranks that first add up 2^k parts of their own along
+ * that tree get the same bits however many of the parts each of them has (--reproducible).
+ */
+#include "engine/spec/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add_round(struct schedule *s, int distance, bool reduce)
+{
+    for (int low = 0; s->length > 0 && low + distance < s->ranks; low += 2 * distance)
+        s->transfers[s->count++] = (struct transfer){
+            .round = s->rounds,
+            .from = reduce ? low + distance : low,
+            .to = reduce ? low : low + distance,
+            .length = s->length,
+            .reduce = reduce,
+            .phase = reduce ? PHASE_REDUCE : PHASE_BROADCAST,
+        };
+    s->rounds++;
+}
+
+bool schedule_tree(struct schedule *s, int ranks, size_t length, struct error *e)
+{
+    memset(s, 0, sizeof *s);
+    if (ranks < 1)
+        return error_set(e, ERROR_INPUT, "a tree needs at least one rank, not %d", ranks);
+    strcpy(s->algo, "tree");
+    s->ranks = ranks;
+    s->length = length;
+    s->chunks = 1;
+    s->transfers = calloc(2 * (size_t)ranks, sizeof *s->transfers);
+    if (!s->transfers)
+        return error_set(e, ERROR_FAILED, "out of memory for the schedule of a tree of %d ranks", ranks);
+    int distance = 1;
+    for (; distance < ranks; distance *= 2)
+        add_round(s, distance, true);
+    while (distance /= 2)
+        add_round(s, distance, false);
+    return true;
+}
