@@ -87,7 +87,7 @@ static bool has_pane(const struct run_view *v, enum run_pane pane)
         return true;
     if (v->m.job.kind == JOB_ALLREDUCE)
         return pane == PANE_LOSS || pane == PANE_RANKS;
-    return v->m.job.kind == JOB_SCRIPT && pane == PANE_LOSS;
+    return (v->m.job.kind == JOB_SCRIPT || v->m.job.kind == JOB_BENCH) && pane == PANE_LOSS;
 }
 
 static void change_pane(struct run_view *v, int by)
@@ -149,7 +149,8 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
     switch (v->m.have_job ? v->m.job.kind : JOB_TRAIN) {
     case JOB_TRAIN: run_draw_train(v, c, area); break;
     case JOB_ALLREDUCE: run_draw_allreduce(v, c, area); break;
-    case JOB_SCRIPT: run_draw_script(v, c, area); break;
+    case JOB_SCRIPT:
+    case JOB_BENCH: run_draw_script(v, c, area); break;
     case JOB_CHECK: run_draw_checks(v, c, area); break;
     case JOB_RANKS: run_draw_cases(v, c, area); break;
     }

@@ -26,7 +26,7 @@ static int ranks_of(const struct job *job)
 
 static bool is_capped(const struct job *job)
 {
-    return job->kind == JOB_TRAIN || job->kind == JOB_ALLREDUCE;
+    return job->kind == JOB_TRAIN || job->kind == JOB_ALLREDUCE || job->kind == JOB_BENCH;
 }
 
 bool local_check(const struct job *job, struct error *e)
@@ -85,10 +85,14 @@ static void plan_shared_memory(struct plan *p, int ranks)
     plan_note(p, "warn", text);
 }
 
-/* Bounds on threads: a rank's own setting, or its share of the cores. */
+/* Bounds on threads: a rank's own setting, or its share of the cores. In a bench only rank 0 has any. */
 static void plan_threads(struct plan *p, const struct job *job, int ranks, int cores)
 {
     int threads = job->kind == JOB_TRAIN ? job->train.threads : 1;
+    if (job->kind == JOB_BENCH) {
+        threads = job->bench.threads;
+        ranks = 1;
+    }
     if (threads == 0)
         threads = cores / ranks > 1 ? cores / ranks : 1;
     char text[32];

@@ -103,7 +103,7 @@ long long machine_shm_free(void)
 
 bool plan_check_machine(const struct job *job, struct error *e)
 {
-    bool mpi = job->kind == JOB_TRAIN || job->kind == JOB_ALLREDUCE ||
+    bool mpi = job->kind == JOB_TRAIN || job->kind == JOB_ALLREDUCE || job->kind == JOB_BENCH ||
                (job->kind == JOB_RANKS && !job->rank_script.coroutines);
     char path[PATH_MAX];
     if (!path_program("ringside", path, e))

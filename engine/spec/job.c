@@ -99,10 +99,20 @@ static const struct job_field script_fields[] = {
     END,
 };
 
+static const struct job_field bench_fields[] = {
+    CHOICE(bench.parts, "parts", NULL),
+    CHOICE(bench.model, "model", NULL),
+    NUMBER(bench.layers, "layers", JSON, 0, 0),
+    NUMBER(bench.batch, "batch", INT, 1, 65536),
+    NUMBER(bench.threads, "threads", INT, 0, 1024),
+    NUMBER(bench.seconds, "seconds", REAL, 1, 3600),
+    END,
+};
+
 const struct job_kind_fields job_kinds[JOB_KINDS] = {
     {"train", "train", train_fields},       {"allreduce", "allreduce", allreduce_fields},
     {"ranks", "rank_script", ranks_fields}, {"script", "script", script_fields},
-    {"check", "script", script_fields},
+    {"check", "script", script_fields},     {"bench", "bench", bench_fields},
 };
 
 const char *job_kind_name(enum job_kind kind)
@@ -163,6 +173,11 @@ void job_defaults(struct job *job, enum job_kind kind)
         job->rank_script = (struct job_ranks){
             .entry = "allreduce", .counts = {4}, .count_total = 1, .lengths = {16}, .length_total = 1};
         break;
+    case JOB_BENCH:
+        job->ranks = 2;
+        job->bench = (struct job_bench){
+            .parts = "ladder,roofline,train,allreduce", .model = "cnn", .batch = 32, .seconds = 30};
+        break;
     case JOB_SCRIPT:
     case JOB_CHECK: break;
     }
@@ -174,6 +189,8 @@ void job_clear(struct job *job)
         return;
     json_decref(job->train.layers);
     job->train.layers = NULL;
+    json_decref(job->bench.layers);
+    job->bench.layers = NULL;
 }
 
 void job_default_label(const struct job *job, char *label, size_t size)
@@ -187,6 +204,7 @@ void job_default_label(const struct job *job, char *label, size_t size)
         break;
     case JOB_ALLREDUCE: snprintf(label, size, "allreduce"); break;
     case JOB_RANKS: snprintf(label, size, "ranks"); break;
+    case JOB_BENCH: snprintf(label, size, "bench"); break;
     case JOB_CHECK: snprintf(label, size, "check-%s", job->script.exercise); break;
     case JOB_SCRIPT: {
         slash = strrchr(job->script.file, '/');
@@ -332,6 +350,18 @@ static bool check_train(const struct job *job, struct error *e)
     return check_recipe(t, e) && check_supported(t, e);
 }
 
+/* The first of the words with commas between that is none of "a|b|c", n letters long; NULL: all are. */
+static const char *outside_choices(const char *choices, const char *words, size_t *n)
+{
+    for (const char *p = words;; p += *n + 1) {
+        *n = strcspn(p, ",");
+        if (!in_choices(choices, p, *n))
+            return p;
+        if (!p[*n])
+            return NULL;
+    }
+}
+
 static bool check_allreduce(const struct job *job, struct error *e)
 {
     const struct job_allreduce *a = &job->allreduce;
@@ -342,15 +372,30 @@ static bool check_allreduce(const struct job *job, struct error *e)
         if (a->bytes[i] % 4)
             return error_set(e, ERROR_INPUT, "bytes: %zu is not a multiple of 4, the bytes of a float32",
                              a->bytes[i]);
-    const char *p = a->algos;
-    do {
-        size_t n = strcspn(p, ",");
-        if (!in_choices(JOB_ALGOS, p, n))
-            return error_set(
-                e, ERROR_INPUT,
-                "algo: expected ring, tree, mpi, several with commas between, or all, got '%.*s'", (int)n, p);
-        p += n;
-    } while (*p++ == ',');
+    size_t n;
+    const char *strange = outside_choices(JOB_ALGOS, a->algos, &n);
+    if (strange)
+        return error_set(e, ERROR_INPUT,
+                         "algo: expected ring, tree, mpi, several with commas between, or all, got '%.*s'",
+                         (int)n, strange);
+    return true;
+}
+
+static bool check_bench(const struct job *job, struct error *e)
+{
+    const struct job_bench *b = &job->bench;
+    for (const struct job_field *f = bench_fields; f->name; f++)
+        if (!check_field(job, f, e))
+            return false;
+    size_t n;
+    const char *strange = outside_choices("ladder|roofline|train|allreduce", b->parts, &n);
+    if (strange)
+        return error_set(
+            e, ERROR_INPUT,
+            "only: expected ladder, roofline, train, allreduce, or several with commas between, got '%.*s'",
+            (int)n, strange);
+    if (b->layers && !json_is_object(b->layers))
+        return error_set(e, ERROR_INPUT, "layers: expected the description of a model");
     return true;
 }
 
@@ -374,7 +419,7 @@ static bool check_ranks(const struct job *job, struct error *e)
 bool job_validate(const struct job *job, struct error *e)
 {
     if ((unsigned)job->kind >= JOB_KINDS)
-        return error_set(e, ERROR_INPUT, "kind: expected train, allreduce, ranks, script or check");
+        return error_set(e, ERROR_INPUT, "kind: expected train, allreduce, ranks, script, check or bench");
     for (const struct job_field *f = job_common_fields; f->name; f++)
         if (!check_field(job, f, e))
             return false;
@@ -385,6 +430,7 @@ bool job_validate(const struct job *job, struct error *e)
     case JOB_TRAIN: return check_train(job, e);
     case JOB_ALLREDUCE: return check_allreduce(job, e);
     case JOB_RANKS: return check_ranks(job, e);
+    case JOB_BENCH: return check_bench(job, e);
     case JOB_CHECK:
         if (!*job->script.exercise || !*job->script.directory)
             return error_set(e, ERROR_INPUT, "exercise: expected the name of an exercise and its folder");

@@ -22,6 +22,7 @@ enum job_kind {
     JOB_RANKS,     /* a rank script: the learner's function in every rank, over MPI or as coroutines */
     JOB_SCRIPT, /* a Lua description or experiment, in the sandbox; its train{} and so on become runs of their own */
     JOB_CHECK, /* an exercise's check.lua on a learner's file, in the sandbox */
+    JOB_BENCH, /* ringside-rank on every rank: this machine's figures beside its peers' */
 };
 
 struct job_train {
@@ -83,6 +84,16 @@ struct job_script {
     bool instant;             /* JOB_CHECK: rank scripts as coroutines and no training: the check on saving */
 };
 
+/* What `ringside bench` measures; rank 0 does it, the others take part in the allreduce. */
+struct job_bench {
+    char parts[64]; /* comma separated: "ladder,roofline,train,allreduce" */
+    char model[64]; /* whose layers are placed on the roofline and whose training step is timed, */
+    json_t *layers; /* the JSON of its description; owned; NULL: neither is done, */
+    int batch;      /* at this batch, */
+    int threads;    /* on so many threads; 0: all cores of the host */
+    double seconds; /* of measuring, shared out among the parts; what must be done once may take longer */
+};
+
 struct job {
     int version;
     enum job_kind kind;
@@ -95,6 +106,7 @@ struct job {
     struct job_allreduce allreduce;
     struct job_ranks rank_script;
     struct job_script script;
+    struct job_bench bench;
 };
 
 /* The defaults of each kind, before the caller changes them. */
@@ -105,7 +117,7 @@ void job_clear(struct job *job); /* drops what it owns */
 double job_default_lr(const char *optimizer, const char *schedule);
 /* adamw and lamb 0.01, lars 1e-4; sgd and adam none. */
 double job_default_weight_decay(const char *optimizer);
-const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check" */
+const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check", "bench" */
 /* The label a job without one gets: "cnn-mnist", "allreduce", "ranks", the script's name, "check-04-ring-allreduce". */
 void job_default_label(const struct job *job, char *label, size_t size);
 

@@ -34,7 +34,7 @@ static void fill(struct job *job, enum job_kind kind)
 static void test_round_trips(void **state)
 {
     (void)state;
-    for (int kind = JOB_TRAIN; kind <= JOB_CHECK; kind++) {
+    for (int kind = JOB_TRAIN; kind <= JOB_BENCH; kind++) {
         struct job job, back;
         struct error e = {0};
         fill(&job, (enum job_kind)kind);
@@ -120,6 +120,9 @@ static void test_mistakes(void **state)
     MISTAKE("script", job.rank_script.script[0] = 0);
     fill(&good, JOB_CHECK);
     MISTAKE("exercise", job.script.exercise[0] = 0);
+    fill(&good, JOB_BENCH);
+    MISTAKE("got 'lader'", strcpy(job.bench.parts, "roofline,lader"));
+    MISTAKE("seconds", job.bench.seconds = 0);
 }
 
 static void test_bounds_need_not_be_epochs(void **state)
