@@ -1,10 +1,10 @@
 /*
  * backend.h - the operations a network is computed with, as a table of functions.
  *
- * A backend (cpu over oneDNN, later cuda) prepares one *stage* per step of the computation, once, for its
- * shapes and its batch, and then runs it forward and backward any number of times. How a stage lays out what
- * it puts out is the backend's own affair; its neighbours are stages of the same backend and know. Parameters and
- * gradients are given from outside, in the plain layout of engine/spec/model.h. Networks know only this table.
+ * A backend (cpu over oneDNN, later cuda) prepares one *stage* per step of the computation, once, for its shapes and
+ * its batch, and then runs it forward and backward any number of times. How a stage lays out what it puts out is the
+ * backend's own affair; its neighbours are stages of the same backend and know. Parameters, gradients and state are
+ * given from outside, in the plain layout of engine/spec/model.h. Networks know only this table.
  *
  * A backend and its stages belong to one thread. Functions fail only where the machine does (memory, a device).
  */
@@ -17,28 +17,57 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum stage_kind { STAGE_INPUT, STAGE_CONV2D, STAGE_MAXPOOL, STAGE_RELU, STAGE_FLATTEN, STAGE_DENSE };
 enum pass { PASS_FORWARD, PASS_BACKWARD_DATA, PASS_BACKWARD_WEIGHTS, PASSES };
 
 struct stage_spec {
-    enum stage_kind kind;
+    const struct layer_spec *layer; /* NULL: the input stage; else outlives the stage */
     int batch; /* samples; a short batch is filled up and the rest of it ignored by the loss */
     struct model_shape in, out;
-    int kernel, stride, padding; /* conv2d; maxpool: kernel and stride are its size */
-    bool relu;                   /* conv2d, maxpool, dense: a relu follows and is done at once */
-    int pool;            /* conv2d: a maxpool of this size follows the relu and is done at once; else 0 */
-    bool backward;       /* it will be run backward too */
-    bool input_gradient; /* backward also computes the gradient of the stage's input */
-    size_t weight_offset, weights, bias_offset, biases;
+    bool relu;     /* conv2d, pools, dense, batchnorm, add: a relu follows and is done at once */
+    int pool;      /* conv2d: a maxpool of this size follows the relu and is done at once; else 0 */
+    bool backward; /* it will be run backward too */
+    bool input_gradient[LAYER_MAX_INPUTS]; /* backward also computes the gradient of that input */
+    /* That gradient is added to what is there: another stage that takes the same input came first in backward. */
+    bool accumulate[LAYER_MAX_INPUTS];
 };
 
 struct backend;
 struct stage;
 
+/* Sums over all ranks, in place: what layers that look across ranks (synchronised batchnorm) are handed. */
+struct rank_sum {
+    bool (*sum)(void *self, float *values, size_t n, struct error *e);
+    void *self;
+    int ranks;
+};
+
+/* What a forward or backward pass goes by. */
+struct pass_context {
+    const float *parameters;
+    float *gradients; /* backward: each stage overwrites its part */
+    float *state;     /* running statistics: read in evaluation, moved in training */
+    bool training;
+    /* Dropout's mask depends on these alone, so that ranks × batch drop what one rank with all of them would. */
+    uint64_t seed;
+    long step;
+    long first_row;                 /* place of the batch's first sample in the global batch */
+    const struct rank_sum *all_ranks; /* NULL: this rank alone */
+};
+
+/*
+ * What the last stage's output is held against. A row is what one target belongs to: a sample or, of a sequence
+ * of logits, one step of one sample; samples in order, the steps of each in order.
+ */
+struct targets {
+    const int32_t *classes; /* cross_entropy: one a row; bce: 0 or 1, one an element */
+    const float *values;    /* mse, and bce where not NULL: one an element, plain */
+    int samples;            /* of the batch that count; the others have no loss and no gradient */
+};
+
 /* What the loss of a batch comes to: sums over its rows, for the caller to add up over ranks. */
 struct loss_sum {
-    double loss; /* cross-entropy in nats */
-    long correct;
+    double loss; /* cross-entropy in nats; bce and mse: a row's mean over its elements */
+    long correct; /* mse: 0 */
     long rows;
 };
 
@@ -52,29 +81,31 @@ struct backend_ops {
     const char *name; /* "cpu": shown to the learner */
 
     /* Whether this convolution can do the relu and the maxpool behind it in one go; out is the convolution's own. */
-    bool (*fuses_pool)(const struct stage_spec *conv, int size);
+    bool (*fuses_pool)(const struct stage_spec *conv, const struct layer_spec *pool);
 
-    /* previous is NULL for the input stage, which is filled through input_data. */
-    bool (*stage_new)(struct backend *b, const struct stage_spec *spec, struct stage *previous,
+    /* inputs: as many as the layer has; none for the input stage, which is filled through input_data. */
+    bool (*stage_new)(struct backend *b, const struct stage_spec *spec, struct stage *const *inputs,
                       struct stage **stage, struct error *e);
     void (*stage_free)(struct stage *s);
 
-    /* Where the host puts the batch: batch × channels × height × width, owned by the stage. */
-    float *(*input_data)(struct stage *input);
+    /* Where the host puts the batch, plain, owned by the stage: float, or int32_t where the input is tokens. */
+    void *(*input_data)(struct stage *input);
 
-    bool (*forward)(struct stage *s, const float *parameters, struct error *e);
-    /* Overwrites the stage's part of gradients. The gradient of its output is there already. */
-    bool (*backward)(struct stage *s, const float *parameters, float *gradients, struct error *e);
+    bool (*forward)(struct stage *s, const struct pass_context *c, struct error *e);
+    /* Overwrites the stage's part of c->gradients. The gradient of its output is there already. */
+    bool (*backward)(struct stage *s, const struct pass_context *c, struct error *e);
 
     /*
-     * Softmax and cross-entropy of the last stage's output (flat: one logit a class). scale > 0 also leaves the
-     * gradient of scale × loss there for backward. predicted (batch long) may be NULL.
+     * The loss of the last stage's output. scale > 0 also leaves the gradient of scale × loss there for backward.
+     * predicted (one a row: the class, or for bce 0 or 1) may be NULL.
      */
-    bool (*loss)(struct stage *last, const uint8_t *labels, int rows, double scale, struct loss_sum *sum,
-                 uint8_t *predicted, struct error *e);
+    bool (*loss)(struct stage *last, const struct loss_spec *loss, const struct targets *targets, double scale,
+                 struct loss_sum *sum, int32_t *predicted, struct error *e);
 
-    /* The last stage's output or any flat stage's, read back: batch × elements. */
+    /* A stage's output or the gradient of it, plain: batch × elements. write_gradient: what backward begins with. */
     bool (*read)(struct stage *s, float *out, struct error *e);
+    bool (*read_gradient)(struct stage *s, float *out, struct error *e);
+    bool (*write_gradient)(struct stage *s, const float *gradient, struct error *e);
 
     /* One pass over the parameters; the sum of the squared gradients comes back with it. */
     bool (*adam)(struct backend *b, const struct adam_step *step, float *parameters, const float *gradients,

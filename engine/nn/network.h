@@ -1,10 +1,10 @@
 /*
- * network.h - a model made ready to train: a chain of stages on a backend, over one buffer of parameters.
+ * network.h - a model made ready to train: its stages on a backend, over one buffer of parameters.
  *
- * Layers that can be done in one go become one stage: a relu joins the convolution or dense layer before it, and
- * conv2d, relu, maxpool become conv2d and a maxpool with relu (the same values: both are monotone and the
- * maximum of the relus is the relu of the maximum; a quarter of the work). The network owns its parameters
- * and borrows backend and gradients, which must outlive it.
+ * Layers that can be done in one go become one stage: a relu joins the convolution, dense layer, batchnorm or add before
+ * it, and conv2d, relu, maxpool become conv2d and a maxpool with relu (the same values: both are monotone and the
+ * maximum of the relus is the relu of the maximum; a quarter of the work). The network owns its parameters and
+ * state and borrows backend and gradients, which must outlive it.
  */
 #ifndef RINGSIDE_NN_NETWORK_H
 #define RINGSIDE_NN_NETWORK_H
@@ -13,41 +13,57 @@
 #include "engine/nn/tensor.h"
 
 struct network {
-    struct model_spec model;
+    struct model_spec model; /* a copy */
     struct backend *backend;
     int batch;
     float *parameters; /* model.parameters, 64-byte aligned, owned */
-    float *gradients;  /* as many, given by the caller; NULL: forward only */
-    struct stage *stages[MODEL_MAX_LAYERS + 1];
-    int stage_count; /* the first is the input */
+    float *state;      /* model.states, owned */
+    float *gradients;  /* as many as parameters, given by the caller; NULL: forward only */
+    struct stage **stages; /* the first is the input */
+    int stage_count;
+    int *stage_of; /* by layer: the stage that puts out what the layer does, or the fused layers up to it */
+    /* What a pass goes by beside the buffers: set before a step where it matters (dropout, synchronised batchnorm). */
+    struct pass_context context;
 };
+
+/* Where the gradient of the model's own input is wanted too (a generator learns through its discriminator). */
+enum network_option { NETWORK_PLAIN = 0, NETWORK_INPUT_GRADIENT = 1 };
 
 /* batch samples at a time. gradients may be NULL for a network that only predicts. */
 struct network *network_new(const struct model_spec *model, struct backend *backend, int batch,
-                            float *gradients, struct error *e);
+                            float *gradients, unsigned options, struct error *e);
 void network_free(struct network *n);
 
 /*
- * Draws all parameters: weights and biases of a layer uniform in ±1/sqrt(inputs of one of its units), PyTorch's
- * default (He et al., Delving deep into rectifiers, ICCV 2015, with a = sqrt 5). The same seed gives the same
- * parameters everywhere.
+ * Draws all parameters as PyTorch does by default: weights and biases of conv2d and dense uniform in ±1/sqrt(inputs of
+ * one of its units) (He et al., Delving deep into rectifiers, ICCV 2015, with a = sqrt 5), of simple_rnn and lstm in
+ * ±1/sqrt(units), embeddings normal, norms 1 and 0. The same seed gives the same parameters everywhere. State: means 0,
+ * variances 1.
  */
 void network_init(struct network *n, uint64_t seed);
 
-/* Where the caller puts a batch: batch × channels × height × width. */
-float *network_input(struct network *n);
+/* Where the caller puts a batch, plain: float, or int32_t where the model takes tokens. */
+void *network_input(struct network *n);
+/* The last stage, and the stage that puts out layer i's result. */
+struct stage *network_output(const struct network *n);
+struct stage *network_stage(const struct network *n, int layer);
 
-/* Forward and loss of the first `rows` samples; predicted (batch long) may be NULL. */
-bool network_evaluate(struct network *n, const uint8_t *labels, int rows, struct loss_sum *sum,
-                      uint8_t *predicted, struct error *e);
-
+/* Forward alone; training decides what dropout and batchnorm do. */
+bool network_forward(struct network *n, bool training, struct error *e);
+/* Forward (not training) and loss; predicted (a number a row) may be NULL. */
+bool network_evaluate(struct network *n, const struct targets *targets, struct loss_sum *sum,
+                      int32_t *predicted, struct error *e);
 /* Forward, loss, backward: gradients holds that of scale × (sum of the losses of the rows). */
-bool network_gradients(struct network *n, const uint8_t *labels, int rows, double scale, struct loss_sum *sum,
+bool network_gradients(struct network *n, const struct targets *targets, double scale, struct loss_sum *sum,
                        struct error *e);
+/* Backward alone, after a forward pass in training and write_gradient or loss on the last stage. */
+bool network_backward(struct network *n, struct error *e);
 
-/* Views of layer i's weights and biases in a buffer of the model's layout; false where it has none. */
-bool network_layer_views(const struct model_spec *model, int i, float *buffer, struct tensor *weights,
-                         struct tensor *biases);
+/* The first layer whose output holds a NaN or an infinity, -1: none; and of the gradients likewise. */
+int network_first_not_finite(struct network *n, struct error *e);
+
+/* A layer's learned tensor t in a buffer of the model's layout. */
+struct tensor network_tensor(const struct layer_spec *layer, int t, float *buffer);
 
 /* FNV-1a of the bits: ranks that trained alike have the same. */
 uint64_t network_hash(const struct network *n);
