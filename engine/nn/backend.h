@@ -29,6 +29,7 @@ struct stage_spec {
     bool input_gradient[LAYER_MAX_INPUTS]; /* backward also computes the gradient of that input */
     /* That gradient is added to what is there: another stage that takes the same input came first in backward. */
     bool accumulate[LAYER_MAX_INPUTS];
+    bool sole[LAYER_MAX_INPUTS]; /* no other stage takes that input: its memory may be written over */
 };
 
 struct backend;
@@ -50,7 +51,7 @@ struct pass_context {
     /* Dropout's mask depends on these alone, so that ranks × batch drop what one rank with all of them would. */
     uint64_t seed;
     long step;
-    long first_row;                 /* place of the batch's first sample in the global batch */
+    long first_row;                   /* place of the batch's first sample in the global batch */
     const struct rank_sum *all_ranks; /* NULL: this rank alone */
 };
 
@@ -66,7 +67,7 @@ struct targets {
 
 /* What the loss of a batch comes to: sums over its rows, for the caller to add up over ranks. */
 struct loss_sum {
-    double loss; /* cross-entropy in nats; bce and mse: a row's mean over its elements */
+    double loss;  /* cross-entropy in nats; bce and mse: a row's mean over its elements */
     long correct; /* mse: 0 */
     long rows;
 };
@@ -80,6 +81,8 @@ struct adam_step {
 struct backend_ops {
     const char *name; /* "cpu": shown to the learner */
 
+    /* Whether a relu behind this layer can be done at once. */
+    bool (*fuses_relu)(const struct layer_spec *layer);
     /* Whether this convolution can do the relu and the maxpool behind it in one go; out is the convolution's own. */
     bool (*fuses_pool)(const struct stage_spec *conv, const struct layer_spec *pool);
 
@@ -99,8 +102,8 @@ struct backend_ops {
      * The loss of the last stage's output. scale > 0 also leaves the gradient of scale × loss there for backward.
      * predicted (one a row: the class, or for bce 0 or 1) may be NULL.
      */
-    bool (*loss)(struct stage *last, const struct loss_spec *loss, const struct targets *targets, double scale,
-                 struct loss_sum *sum, int32_t *predicted, struct error *e);
+    bool (*loss)(struct stage *last, const struct loss_spec *loss, const struct targets *targets,
+                 double scale, struct loss_sum *sum, int32_t *predicted, struct error *e);
 
     /* A stage's output or the gradient of it, plain: batch × elements. write_gradient: what backward begins with. */
     bool (*read)(struct stage *s, float *out, struct error *e);

@@ -26,6 +26,8 @@
 struct cpu {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    float *scratch; /* where gradients wait that are added to others: cpu_grad_begin */
+    size_t scratch_bytes;
 };
 
 /*
@@ -39,33 +41,59 @@ struct cpu_layout {
     size_t bytes;
 };
 
-struct cpu_conv;
-struct cpu_image;
+struct stage;
+
+/* What the backend does for one kind of layer. Each kind has a file, and a line in cpu_backend.c. */
+struct cpu_op {
+    /* Sets s->layout and what s->own holds; inputs are there, room for values and gradients is not. */
+    bool (*create)(struct stage *s, struct error *e);
+    void (*destroy)(
+        struct stage *s); /* frees s->own, also of a stage that was made by half; NULL: nothing to free */
+    bool (*forward)(struct stage *s, const struct pass_context *c, struct error *e);
+    bool (*backward)(struct stage *s, const struct pass_context *c, struct error *e);
+    const char *(*implementation)(const struct stage *s, enum pass pass); /* NULL: "" */
+    bool fuses_relu;
+    /* Backward reads this stage's output, or each of its inputs, or may write an input's gradient over its value. */
+    bool reads_output, reads_input, overwrites_input;
+};
 
 struct stage {
     struct backend *backend;
     struct cpu *cpu;
+    const struct cpu_op *op;
     struct stage_spec spec;
-    struct stage *previous;
+    const struct layer_spec *layer; /* spec.layer */
+    struct stage *inputs[LAYER_MAX_INPUTS];
+    int input_count;
     struct cpu_layout layout; /* of value and grad */
     float *value;             /* the output */
     float *grad;              /* the gradient of the output; NULL where nobody asks for it */
     bool grad_shared;         /* grad is value's memory: backward writes one over the other */
-    bool backward_reads_value;
-    struct cpu_conv *conv;
-    struct cpu_image *image;
-    dnnl_primitive_t to_plain, from_plain; /* flatten: the two reorders; NULL where it is plain already */
+    void *own;                /* of the kind */
 };
+
+extern const struct cpu_op cpu_op_conv2d, cpu_op_image, cpu_op_maxpool, cpu_op_relu, cpu_op_flatten,
+    cpu_op_dense;
 
 /* One of oneDNN's statuses as an error. */
 bool cpu_check(dnnl_status_t status, const char *doing, struct error *e);
 /* Zeroed and 64-byte aligned; NULL with e filled where memory is short. */
 float *cpu_floats(size_t bytes, struct error *e);
 
+/*
+ * Where backward writes the gradient of input i, in the layout of that input's stage; cpu_grad_end puts it where it
+ * belongs, which is a sum where other stages take the same input. For each i with spec.input_gradient[i] only.
+ */
+float *cpu_grad_begin(struct stage *s, int i);
+void cpu_grad_end(struct stage *s, int i);
+
 /* The layout a memory descriptor means; false where it is no channel-blocked one. */
 bool cpu_layout_from(const dnnl_memory_desc_t *md, struct cpu_layout *layout);
-/* Plain NCHW (flat: N × elements as N × elements × 1 × 1). */
-bool cpu_layout_plain(const struct stage_spec *spec, bool input, struct cpu_layout *layout, struct error *e);
+/* Plain NCHW (flat: N × elements × 1 × 1; a sequence: N × steps × 1 × features). */
+bool cpu_layout_plain(int batch, struct model_shape shape, struct cpu_layout *layout, struct error *e);
+/* Another shape in blocks like those of `like`. */
+bool cpu_layout_like(const struct cpu_layout *like, int batch, struct model_shape shape,
+                     struct cpu_layout *layout, struct error *e);
 bool cpu_layout_same(const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *b);
 
 /* A reorder between two layouts, made and run; NULL primitive is fine to free. */
@@ -73,36 +101,24 @@ bool cpu_reorder_new(struct cpu *cpu, const dnnl_memory_desc_t *from, const dnnl
                      dnnl_primitive_t *reorder, struct error *e);
 bool cpu_reorder_run(struct cpu *cpu, dnnl_primitive_t reorder, const dnnl_memory_desc_t *from,
                      const float *source, const dnnl_memory_desc_t *to, float *target, struct error *e);
-
-/* cpu_conv.c: convolution, and its bias and relu. */
-bool cpu_conv_new(struct stage *s, struct error *e); /* sets layout */
-void cpu_conv_free(struct stage *s);
-bool cpu_conv_forward(struct stage *s, const float *parameters, struct error *e);
-bool cpu_conv_backward(struct stage *s, const float *parameters, float *gradients, struct error *e);
-const char *cpu_conv_implementation(const struct stage *s, enum pass pass);
+/* Once, at its own cost: for what is not in a step's path. */
+bool cpu_reorder_once(struct cpu *cpu, const dnnl_memory_desc_t *from, const float *source,
+                      const dnnl_memory_desc_t *to, float *target, struct error *e);
 
 /* cpu_image.c: the first convolution, on images of one channel, with the relu and the maxpool behind it. */
-bool cpu_image_possible(const struct stage_spec *conv, int pool);
-bool cpu_image_new(struct stage *s, struct error *e); /* sets layout */
-void cpu_image_free(struct stage *s);
-void cpu_image_forward(struct stage *s, const float *parameters);
-void cpu_image_backward(struct stage *s, float *gradients);
-const char *cpu_image_implementation(enum pass pass);
-
-/* cpu_dense.c: matrix products. */
-bool cpu_dense_forward(struct stage *s, const float *parameters, struct error *e);
-bool cpu_dense_backward(struct stage *s, const float *parameters, float *gradients, struct error *e);
-
-/* cpu_pool.c: maximum over windows, with or without relu; backward recomputes where the maximum was. */
-void cpu_pool_forward(struct stage *s);
-void cpu_pool_backward(struct stage *s);
+bool cpu_image_possible(const struct stage_spec *conv, const struct layer_spec *pool);
 
 /* cpu_elementwise.c */
 void cpu_relu_forward(const float *in, float *out, size_t n, int threads);
 /* grad_in = value > 0 ? grad_out : 0; grad_in may be grad_out. */
 void cpu_relu_backward(const float *value, const float *grad_out, float *grad_in, size_t n, int threads);
-bool cpu_loss(struct stage *last, const uint8_t *labels, int rows, double scale, struct loss_sum *sum,
-              uint8_t *predicted, struct error *e);
+void cpu_add(float *to, const float *from, size_t n, int threads);
+
+/* cpu_loss.c */
+bool cpu_loss(struct stage *last, const struct loss_spec *loss, const struct targets *targets, double scale,
+              struct loss_sum *sum, int32_t *predicted, struct error *e);
+
+/* cpu_optimizer.c */
 bool cpu_adam(struct backend *b, const struct adam_step *step, float *parameters, const float *gradients,
               float *first, float *second, size_t n, double *gradient_squares, struct error *e);
 bool cpu_sgd(struct backend *b, double lr, double momentum, float *parameters, const float *gradients,

@@ -48,10 +48,9 @@ bool cpu_layout_from(const dnnl_memory_desc_t *md, struct cpu_layout *layout)
     return dense;
 }
 
-bool cpu_layout_plain(const struct stage_spec *spec, bool input, struct cpu_layout *layout, struct error *e)
+bool cpu_layout_plain(int batch, struct model_shape shape, struct cpu_layout *layout, struct error *e)
 {
-    struct model_shape shape = input ? spec->in : spec->out;
-    dnnl_dims_t dims = {spec->batch, shape.channels, shape.height, shape.width};
+    dnnl_dims_t dims = {batch, shape.channels, shape.height, shape.width};
     *layout = (struct cpu_layout){.block = 1, .blocks = shape.channels};
     if (!cpu_check(dnnl_memory_desc_init_by_tag(&layout->md, 4, dims, dnnl_f32, dnnl_nchw),
                    "describe a tensor", e))
@@ -92,82 +91,126 @@ bool cpu_reorder_run(struct cpu *cpu, dnnl_primitive_t reorder, const dnnl_memor
     return ok;
 }
 
+bool cpu_reorder_once(struct cpu *cpu, const dnnl_memory_desc_t *from, const float *source,
+                      const dnnl_memory_desc_t *to, float *target, struct error *e)
+{
+    dnnl_primitive_t reorder;
+    bool ok = cpu_reorder_new(cpu, from, to, &reorder, e) &&
+              cpu_reorder_run(cpu, reorder, from, source, to, target, e);
+    dnnl_primitive_destroy(reorder);
+    return ok;
+}
+
+bool cpu_layout_like(const struct cpu_layout *like, int batch, struct model_shape shape,
+                     struct cpu_layout *layout, struct error *e)
+{
+    dnnl_dims_t dims = {batch, shape.channels, shape.height, shape.width};
+    dnnl_format_tag_t tag = like->block == 8    ? dnnl_nChw8c
+                            : like->block == 16 ? dnnl_nChw16c
+                            : like->block == 1  ? dnnl_nchw
+                                                : dnnl_nhwc;
+    if (like->block == shape.channels && like->md.format_desc.blocking.inner_nblks == 0)
+        tag = dnnl_nhwc;
+    dnnl_memory_desc_t md;
+    if (!cpu_check(dnnl_memory_desc_init_by_tag(&md, 4, dims, dnnl_f32, tag), "describe a tensor", e))
+        return false;
+    cpu_layout_from(&md, layout);
+    layout->block = like->block; /* a single channel: nchw and nhwc are the same memory */
+    layout->blocks = like->blocks;
+    return true;
+}
+
+/* --- stages --- */
+
+static bool input_create(struct stage *s, struct error *e)
+{
+    return cpu_layout_plain(s->spec.batch, s->spec.out, &s->layout, e);
+}
+
+static bool input_pass(struct stage *s, const struct pass_context *c, struct error *e)
+{
+    (void)s, (void)c, (void)e;
+    return true;
+}
+
+static const struct cpu_op cpu_op_input = {
+    .create = input_create, .forward = input_pass, .backward = input_pass};
+
+static const struct cpu_op *const ops_of_kinds[LAYER_KINDS] = {
+    [LAYER_CONV2D] = &cpu_op_conv2d,   [LAYER_MAXPOOL] = &cpu_op_maxpool, [LAYER_RELU] = &cpu_op_relu,
+    [LAYER_FLATTEN] = &cpu_op_flatten, [LAYER_RESHAPE] = &cpu_op_flatten, [LAYER_DENSE] = &cpu_op_dense,
+};
+
+static bool cpu_fuses_relu(const struct layer_spec *layer)
+{
+    return ops_of_kinds[layer->kind] && ops_of_kinds[layer->kind]->fuses_relu;
+}
+
 static void cpu_stage_free(struct stage *s)
 {
     if (!s)
         return;
-    cpu_conv_free(s);
-    cpu_image_free(s);
-    dnnl_primitive_destroy(s->to_plain);
-    dnnl_primitive_destroy(s->from_plain);
+    if (s->op->destroy)
+        s->op->destroy(s);
     if (!s->grad_shared)
         free(s->grad);
     free(s->value);
     free(s);
 }
 
-/* maxpool and relu keep the layout of what they get; only the extents differ. */
-static bool layout_like_previous(struct stage *s, struct error *e)
+/* Whether backward needs the values this stage put out. */
+static bool output_is_read(const struct stage *s)
 {
-    const struct cpu_layout *before = &s->previous->layout;
-    const struct model_shape *out = &s->spec.out;
-    dnnl_dims_t dims = {s->spec.batch, out->channels, out->height, out->width};
-    dnnl_format_tag_t tag = before->block == 8    ? dnnl_nChw8c
-                            : before->block == 16 ? dnnl_nChw16c
-                            : before->block == 1  ? dnnl_nchw
-                                                  : dnnl_nhwc;
-    if (before->block == out->channels && before->md.format_desc.blocking.inner_nblks == 0)
-        tag = dnnl_nhwc;
-    dnnl_memory_desc_t md;
-    if (!cpu_check(dnnl_memory_desc_init_by_tag(&md, 4, dims, dnnl_f32, tag), "describe a tensor", e))
-        return false;
-    cpu_layout_from(&md, &s->layout);
-    s->layout.block = before->block; /* a single channel: nchw and nhwc are the same memory */
-    s->layout.blocks = before->blocks;
-    return true;
+    return s->op->reads_output || (s->spec.relu && !s->spec.pool);
 }
 
-static bool flatten_new(struct stage *s, struct error *e)
+/* Who asks for the gradient of an input makes room for it. */
+static bool gradient_room(struct stage *s, int i, struct error *e)
 {
-    struct cpu_layout plain; /* the input's elements in the order they are flattened in */
-    if (!cpu_layout_plain(&s->spec, false, &s->layout, e) || !cpu_layout_plain(&s->spec, true, &plain, e))
-        return false;
-    if (s->previous->layout.block == 1)
+    struct stage *input = s->inputs[i];
+    if (!s->spec.input_gradient[i])
         return true;
-    const dnnl_memory_desc_t *blocked = &s->previous->layout.md;
-    return cpu_reorder_new(s->cpu, blocked, &plain.md, &s->to_plain, e) &&
-           cpu_reorder_new(s->cpu, &plain.md, blocked, &s->from_plain, e);
-}
-
-static bool stage_layout(struct stage *s, struct error *e)
-{
-    switch (s->spec.kind) {
-    case STAGE_CONV2D: return s->spec.pool ? cpu_image_new(s, e) : cpu_conv_new(s, e);
-    case STAGE_MAXPOOL:
-    case STAGE_RELU: return layout_like_previous(s, e);
-    case STAGE_FLATTEN: return flatten_new(s, e);
-    case STAGE_INPUT:
-    case STAGE_DENSE: break;
+    if (s->spec.accumulate[i] && input->layout.bytes > s->cpu->scratch_bytes) {
+        free(s->cpu->scratch);
+        s->cpu->scratch_bytes = 0;
+        if (!(s->cpu->scratch = cpu_floats(input->layout.bytes, e)))
+            return false;
+        s->cpu->scratch_bytes = input->layout.bytes;
     }
-    return cpu_layout_plain(&s->spec, false, &s->layout, e);
-}
-
-/* Who asks for the gradient of previous's output makes room for it. */
-static bool gradient_room(struct stage *s, struct error *e)
-{
-    struct stage *previous = s->previous;
-    if (!previous || !s->spec.input_gradient || previous->grad)
+    if (input->grad)
         return true;
-    /* Each window's gradients can be written over its values, which no one needs after that. */
-    if (s->spec.kind == STAGE_MAXPOOL && !previous->backward_reads_value) {
-        previous->grad = previous->value;
-        previous->grad_shared = true;
+    /* Values that no one needs any more: their gradients can be written over them. */
+    if (s->op->overwrites_input && s->spec.sole[i] && !output_is_read(input)) {
+        input->grad = input->value;
+        input->grad_shared = true;
         return true;
     }
-    return (previous->grad = cpu_floats(previous->layout.bytes, e)) != NULL;
+    return (input->grad = cpu_floats(input->layout.bytes, e)) != NULL;
 }
 
-static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, struct stage *previous,
+float *cpu_grad_begin(struct stage *s, int i)
+{
+    return s->spec.accumulate[i] ? s->cpu->scratch : s->inputs[i]->grad;
+}
+
+void cpu_grad_end(struct stage *s, int i)
+{
+    struct stage *input = s->inputs[i];
+    if (s->spec.accumulate[i])
+        cpu_add(input->grad, s->cpu->scratch, input->layout.bytes / sizeof(float), s->backend->threads);
+}
+
+static bool stage_create(struct stage *s, struct error *e)
+{
+    if (!s->op->create(s, e))
+        return false;
+    for (int i = 0; i < s->input_count; i++)
+        if (!gradient_room(s, i, e))
+            return false;
+    return s->value || (s->value = cpu_floats(s->layout.bytes, e));
+}
+
+static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, struct stage *const *inputs,
                           struct stage **stage, struct error *e)
 {
     struct stage *s = calloc(1, sizeof *s);
@@ -177,9 +220,17 @@ static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, stru
     s->backend = b;
     s->cpu = b->self;
     s->spec = *spec;
-    s->previous = previous;
-    s->backward_reads_value = (spec->relu && !spec->pool) || spec->kind == STAGE_MAXPOOL;
-    if (!stage_layout(s, e) || !gradient_room(s, e) || !(s->value = cpu_floats(s->layout.bytes, e))) {
+    s->layer = spec->layer;
+    s->op = !spec->layer ? &cpu_op_input : spec->pool ? &cpu_op_image : ops_of_kinds[spec->layer->kind];
+    s->input_count = spec->layer ? spec->layer->input_count : 0;
+    for (int i = 0; i < s->input_count; i++)
+        s->inputs[i] = inputs[i];
+    if (!s->op) {
+        error_set(e, ERROR_FAILED, "the CPU backend cannot compute %s", layer_kind_name(spec->layer->kind));
+        free(s);
+        return false;
+    }
+    if (!stage_create(s, e)) {
         cpu_stage_free(s);
         return false;
     }
@@ -187,83 +238,57 @@ static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, stru
     return true;
 }
 
-static float *cpu_input_data(struct stage *input)
+static void *cpu_input_data(struct stage *input)
 {
     return input->value;
 }
 
-static bool flatten_move(struct stage *s, bool backward, struct error *e)
+static bool cpu_forward(struct stage *s, const struct pass_context *c, struct error *e)
 {
-    struct stage *p = s->previous;
+    return s->op->forward(s, c, e);
+}
+
+static bool cpu_backward(struct stage *s, const struct pass_context *c, struct error *e)
+{
+    return s->op->backward(s, c, e);
+}
+
+/* To or from the plain layout. */
+static bool move_plain(struct stage *s, const float *from, float *to, bool write, struct error *e)
+{
     struct cpu_layout plain;
-    const float *from = backward ? s->grad : p->value;
-    float *to = backward ? p->grad : s->value;
-    if (!s->to_plain) {
+    if (s->layout.block == 1) {
         memcpy(to, from, s->layout.bytes);
         return true;
     }
-    if (!cpu_layout_plain(&s->spec, true, &plain, e))
+    if (!cpu_layout_plain(s->spec.batch, s->spec.out, &plain, e))
         return false;
-    return backward ? cpu_reorder_run(s->cpu, s->from_plain, &plain.md, from, &p->layout.md, to, e)
-                    : cpu_reorder_run(s->cpu, s->to_plain, &p->layout.md, from, &plain.md, to, e);
-}
-
-static bool cpu_forward(struct stage *s, const float *parameters, struct error *e)
-{
-    switch (s->spec.kind) {
-    case STAGE_CONV2D:
-        if (!s->image)
-            return cpu_conv_forward(s, parameters, e);
-        cpu_image_forward(s, parameters);
-        return true;
-    case STAGE_DENSE: return cpu_dense_forward(s, parameters, e);
-    case STAGE_FLATTEN: return flatten_move(s, false, e);
-    case STAGE_MAXPOOL: cpu_pool_forward(s); return true;
-    case STAGE_RELU:
-        cpu_relu_forward(s->previous->value, s->value, s->layout.bytes / sizeof(float), s->backend->threads);
-        return true;
-    case STAGE_INPUT: break;
-    }
-    return true;
-}
-
-static bool cpu_backward(struct stage *s, const float *parameters, float *gradients, struct error *e)
-{
-    bool wanted = s->spec.input_gradient;
-    switch (s->spec.kind) {
-    case STAGE_CONV2D:
-        if (!s->image)
-            return cpu_conv_backward(s, parameters, gradients, e);
-        cpu_image_backward(s, gradients);
-        return true;
-    case STAGE_DENSE: return cpu_dense_backward(s, parameters, gradients, e);
-    case STAGE_FLATTEN: return !wanted || flatten_move(s, true, e);
-    case STAGE_MAXPOOL:
-        if (wanted)
-            cpu_pool_backward(s);
-        return true;
-    case STAGE_RELU:
-        if (wanted)
-            cpu_relu_backward(s->previous->value, s->grad, s->previous->grad, s->layout.bytes / sizeof(float),
-                              s->backend->threads);
-        return true;
-    case STAGE_INPUT: break;
-    }
-    return true;
+    return write ? cpu_reorder_once(s->cpu, &plain.md, from, &s->layout.md, to, e)
+                 : cpu_reorder_once(s->cpu, &s->layout.md, from, &plain.md, to, e);
 }
 
 static bool cpu_read(struct stage *s, float *out, struct error *e)
 {
-    (void)e;
-    memcpy(out, s->value, s->layout.bytes);
-    return true;
+    return move_plain(s, s->value, out, false, e);
+}
+
+static bool cpu_read_gradient(struct stage *s, float *out, struct error *e)
+{
+    if (!s->grad)
+        return error_set(e, ERROR_FAILED, "this layer's gradient is not computed");
+    return move_plain(s, s->grad, out, false, e);
+}
+
+static bool cpu_write_gradient(struct stage *s, const float *gradient, struct error *e)
+{
+    if (!s->grad && !(s->grad = cpu_floats(s->layout.bytes, e)))
+        return false;
+    return move_plain(s, gradient, s->grad, true, e);
 }
 
 static const char *cpu_implementation(const struct stage *s, enum pass pass)
 {
-    if (s->image)
-        return cpu_image_implementation(pass);
-    return s->conv ? cpu_conv_implementation(s, pass) : "";
+    return s->op->implementation ? s->op->implementation(s, pass) : "";
 }
 
 static void cpu_close(struct backend *b)
@@ -272,6 +297,7 @@ static void cpu_close(struct backend *b)
     if (cpu) {
         dnnl_stream_destroy(cpu->stream);
         dnnl_engine_destroy(cpu->engine);
+        free(cpu->scratch);
     }
     free(cpu);
     free(b);
@@ -279,6 +305,7 @@ static void cpu_close(struct backend *b)
 
 static const struct backend_ops cpu_ops = {
     .name = "cpu",
+    .fuses_relu = cpu_fuses_relu,
     .fuses_pool = cpu_image_possible,
     .stage_new = cpu_stage_new,
     .stage_free = cpu_stage_free,
@@ -287,6 +314,8 @@ static const struct backend_ops cpu_ops = {
     .backward = cpu_backward,
     .loss = cpu_loss,
     .read = cpu_read,
+    .read_gradient = cpu_read_gradient,
+    .write_gradient = cpu_write_gradient,
     .adam = cpu_adam,
     .sgd = cpu_sgd,
     .implementation = cpu_implementation,

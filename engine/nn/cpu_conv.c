@@ -28,6 +28,11 @@ struct cpu_conv {
     struct conv_pass passes[PASSES];
 };
 
+static struct cpu_conv *conv_of(const struct stage *s)
+{
+    return s->own;
+}
+
 static bool operand_new(struct cpu *cpu, struct operand *o, const dnnl_memory_desc_t *ours,
                         const dnnl_memory_desc_t *wanted, bool result, struct error *e)
 {
@@ -73,36 +78,42 @@ static bool operand_store(struct cpu *cpu, struct operand *o, float *buffer, str
 struct conv_shapes {
     dnnl_memory_desc_t source, weights, bias, target; /* layout: any */
     dnnl_memory_desc_t plain_weights;
-    dnnl_dims_t strides, padding, padding_end;
+    dnnl_dims_t strides, dilates, padding, padding_end;
 };
-
-/* What the last row and column leave over is not covered by padding: oneDNN wants the two to add up exactly. */
-static int padding_after(int in, int out, int kernel, int stride, int padding)
-{
-    return (out - 1) * stride + kernel - in - padding;
-}
 
 static bool conv_shapes_make(const struct stage_spec *spec, struct conv_shapes *c, struct error *e)
 {
+    const struct layer_spec *l = spec->layer;
+    bool grouped = l->groups > 1;
     dnnl_dims_t source = {spec->batch, spec->in.channels, spec->in.height, spec->in.width};
     dnnl_dims_t target = {spec->batch, spec->out.channels, spec->out.height, spec->out.width};
-    dnnl_dims_t weights = {spec->out.channels, spec->in.channels, spec->kernel, spec->kernel};
+    dnnl_dims_t single = {spec->out.channels, spec->in.channels, l->kernel[0], l->kernel[1]};
+    dnnl_dims_t groups = {l->groups, spec->out.channels / l->groups, spec->in.channels / l->groups,
+                          l->kernel[0], l->kernel[1]};
     dnnl_dims_t bias = {spec->out.channels};
-    c->strides[0] = c->strides[1] = spec->stride;
-    c->padding[0] = c->padding[1] = spec->padding;
-    c->padding_end[0] =
-        padding_after(spec->in.height, spec->out.height, spec->kernel, spec->stride, spec->padding);
-    c->padding_end[1] =
-        padding_after(spec->in.width, spec->out.width, spec->kernel, spec->stride, spec->padding);
+    const dnnl_dim_t *weights = grouped ? groups : single;
+    int in[2] = {spec->in.height, spec->in.width}, out[2] = {spec->out.height, spec->out.width};
+    for (int i = 0; i < 2; i++) {
+        c->strides[i] = l->stride[i];
+        c->dilates[i] = l->dilation[i] - 1; /* oneDNN counts the gaps */
+        c->padding[i] = l->padding[i];
+        /* What the last row and column leave over needs no padding: oneDNN wants the two to add up exactly. */
+        c->padding_end[i] =
+            (out[i] - 1) * l->stride[i] + (l->kernel[i] - 1) * l->dilation[i] + 1 - in[i] - l->padding[i];
+    }
     return cpu_check(dnnl_memory_desc_init_by_tag(&c->source, 4, source, dnnl_f32, dnnl_format_tag_any),
                      "describe an image", e) &&
            cpu_check(dnnl_memory_desc_init_by_tag(&c->target, 4, target, dnnl_f32, dnnl_format_tag_any),
                      "describe an image", e) &&
-           cpu_check(dnnl_memory_desc_init_by_tag(&c->weights, 4, weights, dnnl_f32, dnnl_format_tag_any),
+           cpu_check(
+               dnnl_memory_desc_init_by_tag(&c->weights, 4 + grouped, weights, dnnl_f32, dnnl_format_tag_any),
+               "describe weights", e) &&
+           cpu_check(dnnl_memory_desc_init_by_tag(&c->plain_weights, 4 + grouped, weights, dnnl_f32,
+                                                  grouped ? dnnl_goihw : dnnl_oihw),
                      "describe weights", e) &&
-           cpu_check(dnnl_memory_desc_init_by_tag(&c->plain_weights, 4, weights, dnnl_f32, dnnl_oihw),
-                     "describe weights", e) &&
-           cpu_check(dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_x), "describe biases", e);
+           (l->bias ? cpu_check(dnnl_memory_desc_init_by_tag(&c->bias, 1, bias, dnnl_f32, dnnl_x),
+                                "describe biases", e)
+                    : (memset(&c->bias, 0, sizeof c->bias), true));
 }
 
 /* A relu as oneDNN's post-operation, done while the result is still in registers. */
@@ -124,18 +135,19 @@ static bool pass_describe(struct stage *s, enum pass pass, const struct conv_sha
     dnnl_convolution_desc_t desc;
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t status;
+    const dnnl_memory_desc_t *bias = s->layer->bias ? &c->bias : NULL;
     if (pass == PASS_FORWARD)
-        status = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct,
-                                                    &c->source, &c->weights, &c->bias, &c->target, c->strides,
-                                                    c->padding, c->padding_end);
+        status = dnnl_dilated_convolution_forward_desc_init(
+            &desc, dnnl_forward_training, dnnl_convolution_direct, &c->source, &c->weights, bias, &c->target,
+            c->strides, c->dilates, c->padding, c->padding_end);
     else if (pass == PASS_BACKWARD_DATA)
-        status =
-            dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &c->source, &c->weights,
-                                                     &c->target, c->strides, c->padding, c->padding_end);
+        status = dnnl_dilated_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &c->source,
+                                                                  &c->weights, &c->target, c->strides,
+                                                                  c->dilates, c->padding, c->padding_end);
     else
-        status = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &c->source,
-                                                             &c->weights, &c->bias, &c->target, c->strides,
-                                                             c->padding, c->padding_end);
+        status = dnnl_dilated_convolution_backward_weights_desc_init(
+            &desc, dnnl_convolution_direct, &c->source, &c->weights, bias, &c->target, c->strides, c->dilates,
+            c->padding, c->padding_end);
     bool ok =
         cpu_check(status, "describe a convolution", e) &&
         (pass != PASS_FORWARD || !s->spec.relu || relu_attr(&attr, e)) &&
@@ -159,7 +171,7 @@ static const dnnl_memory_desc_t *wanted(const_dnnl_primitive_desc_t pd, enum pas
 static bool pass_new(struct stage *s, enum pass pass, const struct conv_shapes *c,
                      const_dnnl_primitive_desc_t pd, struct error *e)
 {
-    struct conv_pass *p = &s->conv->passes[pass];
+    struct conv_pass *p = &conv_of(s)->passes[pass];
     const char *name = NULL;
     if (dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) == dnnl_success && name) {
         size_t length = strnlen(name, sizeof p->implementation - 1);
@@ -167,31 +179,31 @@ static bool pass_new(struct stage *s, enum pass pass, const struct conv_shapes *
     }
     bool backward_data = pass == PASS_BACKWARD_DATA, backward_weights = pass == PASS_BACKWARD_WEIGHTS;
     bool ok = cpu_check(dnnl_primitive_create(&p->primitive, pd), "make a convolution", e);
-    ok = ok && operand_new(s->cpu, &p->operands[OPERAND_SOURCE], &s->previous->layout.md,
+    ok = ok && operand_new(s->cpu, &p->operands[OPERAND_SOURCE], &s->inputs[0]->layout.md,
                            wanted(pd, pass, OPERAND_SOURCE), backward_data, e);
     ok = ok && operand_new(s->cpu, &p->operands[OPERAND_WEIGHTS], &c->plain_weights,
                            wanted(pd, pass, OPERAND_WEIGHTS), backward_weights, e);
     ok = ok && operand_new(s->cpu, &p->operands[OPERAND_TARGET], &s->layout.md,
                            wanted(pd, pass, OPERAND_TARGET), pass == PASS_FORWARD, e);
-    if (pass != PASS_BACKWARD_DATA)
+    if (pass != PASS_BACKWARD_DATA && s->layer->bias)
         ok = ok && operand_new(s->cpu, &p->operands[OPERAND_BIAS], &c->bias, wanted(pd, pass, OPERAND_BIAS),
                                backward_weights, e);
     return ok;
 }
 
-bool cpu_conv_new(struct stage *s, struct error *e)
+static bool conv_create(struct stage *s, struct error *e)
 {
     struct conv_shapes c;
     dnnl_primitive_desc_t pds[PASSES] = {NULL};
-    if (!(s->conv = calloc(1, sizeof *s->conv)))
+    if (!(s->own = calloc(1, sizeof(struct cpu_conv))))
         return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
     bool ok =
         conv_shapes_make(&s->spec, &c, e) && pass_describe(s, PASS_FORWARD, &c, NULL, &pds[PASS_FORWARD], e);
     /* The forward pass decides what the stage's output looks like. */
     if (ok && !cpu_layout_from(wanted(pds[PASS_FORWARD], PASS_FORWARD, OPERAND_TARGET), &s->layout))
-        ok = cpu_layout_plain(&s->spec, false, &s->layout, e);
+        ok = cpu_layout_plain(s->spec.batch, s->spec.out, &s->layout, e);
     for (int pass = 0; ok && pass < PASSES; pass++) {
-        if ((pass == PASS_BACKWARD_DATA && !s->spec.input_gradient) ||
+        if ((pass == PASS_BACKWARD_DATA && !s->spec.input_gradient[0]) ||
             (pass == PASS_BACKWARD_WEIGHTS && !s->spec.backward))
             continue;
         if (pass != PASS_FORWARD)
@@ -203,78 +215,95 @@ bool cpu_conv_new(struct stage *s, struct error *e)
     return ok;
 }
 
-void cpu_conv_free(struct stage *s)
+static void conv_destroy(struct stage *s)
 {
-    if (!s->conv)
+    struct cpu_conv *conv = s->own;
+    if (!conv)
         return;
     for (int pass = 0; pass < PASSES; pass++) {
         for (int i = 0; i < OPERANDS; i++)
-            operand_free(&s->conv->passes[pass].operands[i]);
-        dnnl_primitive_destroy(s->conv->passes[pass].primitive);
+            operand_free(&conv->passes[pass].operands[i]);
+        dnnl_primitive_destroy(conv->passes[pass].primitive);
     }
-    free(s->conv);
+    free(conv);
 }
 
-bool cpu_conv_forward(struct stage *s, const float *parameters, struct error *e)
+static bool conv_forward(struct stage *s, const struct pass_context *c, struct error *e)
 {
-    struct conv_pass *p = &s->conv->passes[PASS_FORWARD];
+    struct conv_pass *p = &conv_of(s)->passes[PASS_FORWARD];
     struct operand *o = p->operands;
-    if (!operand_load(s->cpu, &o[OPERAND_SOURCE], s->previous->value, e) ||
-        !operand_load(s->cpu, &o[OPERAND_WEIGHTS], parameters + s->spec.weight_offset, e) ||
-        !operand_load(s->cpu, &o[OPERAND_BIAS], parameters + s->spec.bias_offset, e) ||
+    const struct layer_tensor *t = s->layer->tensors;
+    if (!operand_load(s->cpu, &o[OPERAND_SOURCE], s->inputs[0]->value, e) ||
+        !operand_load(s->cpu, &o[OPERAND_WEIGHTS], c->parameters + t[0].offset, e) ||
+        (s->layer->bias && !operand_load(s->cpu, &o[OPERAND_BIAS], c->parameters + t[1].offset, e)) ||
         !operand_bind(&o[OPERAND_TARGET], s->value, e))
         return false;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, o[OPERAND_SOURCE].memory},
                               {DNNL_ARG_WEIGHTS, o[OPERAND_WEIGHTS].memory},
-                              {DNNL_ARG_BIAS, o[OPERAND_BIAS].memory},
-                              {DNNL_ARG_DST, o[OPERAND_TARGET].memory}};
-    return cpu_check(dnnl_primitive_execute(p->primitive, s->cpu->stream, 4, args), "convolve", e) &&
+                              {DNNL_ARG_DST, o[OPERAND_TARGET].memory},
+                              {DNNL_ARG_BIAS, o[OPERAND_BIAS].memory}};
+    return cpu_check(dnnl_primitive_execute(p->primitive, s->cpu->stream, s->layer->bias ? 4 : 3, args),
+                     "convolve", e) &&
            operand_store(s->cpu, &o[OPERAND_TARGET], s->value, e);
 }
 
 static bool backward_weights(struct stage *s, float *gradients, struct error *e)
 {
-    struct conv_pass *p = &s->conv->passes[PASS_BACKWARD_WEIGHTS];
+    struct conv_pass *p = &conv_of(s)->passes[PASS_BACKWARD_WEIGHTS];
     struct operand *o = p->operands;
-    float *weights = gradients + s->spec.weight_offset, *bias = gradients + s->spec.bias_offset;
-    if (!operand_load(s->cpu, &o[OPERAND_SOURCE], s->previous->value, e) ||
+    const struct layer_tensor *t = s->layer->tensors;
+    float *weights = gradients + t[0].offset, *bias = s->layer->bias ? gradients + t[1].offset : NULL;
+    if (!operand_load(s->cpu, &o[OPERAND_SOURCE], s->inputs[0]->value, e) ||
         !operand_load(s->cpu, &o[OPERAND_TARGET], s->grad, e) ||
-        !operand_bind(&o[OPERAND_WEIGHTS], weights, e) || !operand_bind(&o[OPERAND_BIAS], bias, e))
+        !operand_bind(&o[OPERAND_WEIGHTS], weights, e) || (bias && !operand_bind(&o[OPERAND_BIAS], bias, e)))
         return false;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_SRC, o[OPERAND_SOURCE].memory},
                               {DNNL_ARG_DIFF_DST, o[OPERAND_TARGET].memory},
                               {DNNL_ARG_DIFF_WEIGHTS, o[OPERAND_WEIGHTS].memory},
                               {DNNL_ARG_DIFF_BIAS, o[OPERAND_BIAS].memory}};
-    return cpu_check(dnnl_primitive_execute(p->primitive, s->cpu->stream, 4, args),
+    return cpu_check(dnnl_primitive_execute(p->primitive, s->cpu->stream, bias ? 4 : 3, args),
                      "compute the gradient of a convolution's weights", e) &&
            operand_store(s->cpu, &o[OPERAND_WEIGHTS], weights, e) &&
-           operand_store(s->cpu, &o[OPERAND_BIAS], bias, e);
+           (!bias || operand_store(s->cpu, &o[OPERAND_BIAS], bias, e));
 }
 
 static bool backward_data(struct stage *s, const float *parameters, struct error *e)
 {
-    struct conv_pass *p = &s->conv->passes[PASS_BACKWARD_DATA];
+    struct conv_pass *p = &conv_of(s)->passes[PASS_BACKWARD_DATA];
     struct operand *o = p->operands;
+    float *grad_in = cpu_grad_begin(s, 0);
     if (!operand_load(s->cpu, &o[OPERAND_TARGET], s->grad, e) ||
-        !operand_load(s->cpu, &o[OPERAND_WEIGHTS], parameters + s->spec.weight_offset, e) ||
-        !operand_bind(&o[OPERAND_SOURCE], s->previous->grad, e))
+        !operand_load(s->cpu, &o[OPERAND_WEIGHTS], parameters + s->layer->tensors[0].offset, e) ||
+        !operand_bind(&o[OPERAND_SOURCE], grad_in, e))
         return false;
     dnnl_exec_arg_t args[] = {{DNNL_ARG_DIFF_DST, o[OPERAND_TARGET].memory},
                               {DNNL_ARG_WEIGHTS, o[OPERAND_WEIGHTS].memory},
                               {DNNL_ARG_DIFF_SRC, o[OPERAND_SOURCE].memory}};
-    return cpu_check(dnnl_primitive_execute(p->primitive, s->cpu->stream, 3, args),
-                     "compute the gradient of a convolution's input", e) &&
-           operand_store(s->cpu, &o[OPERAND_SOURCE], s->previous->grad, e);
+    bool ok = cpu_check(dnnl_primitive_execute(p->primitive, s->cpu->stream, 3, args),
+                        "compute the gradient of a convolution's input", e) &&
+              operand_store(s->cpu, &o[OPERAND_SOURCE], grad_in, e);
+    cpu_grad_end(s, 0);
+    return ok;
 }
 
-bool cpu_conv_backward(struct stage *s, const float *parameters, float *gradients, struct error *e)
+static bool conv_backward(struct stage *s, const struct pass_context *c, struct error *e)
 {
     if (s->spec.relu)
         cpu_relu_backward(s->value, s->grad, s->grad, s->layout.bytes / sizeof(float), s->backend->threads);
-    return backward_weights(s, gradients, e) && (!s->spec.input_gradient || backward_data(s, parameters, e));
+    return backward_weights(s, c->gradients, e) &&
+           (!s->spec.input_gradient[0] || backward_data(s, c->parameters, e));
 }
 
-const char *cpu_conv_implementation(const struct stage *s, enum pass pass)
+static const char *conv_implementation(const struct stage *s, enum pass pass)
 {
-    return s->conv->passes[pass].implementation;
+    return conv_of(s)->passes[pass].implementation;
 }
+
+/* The output is read only where a relu was done with it: gradient_room knows. */
+const struct cpu_op cpu_op_conv2d = {.create = conv_create,
+                                     .destroy = conv_destroy,
+                                     .forward = conv_forward,
+                                     .backward = conv_backward,
+                                     .implementation = conv_implementation,
+                                     .fuses_relu = true,
+                                     .reads_input = true};

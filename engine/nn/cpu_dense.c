@@ -1,4 +1,4 @@
-/* Dense layers: y = x Wᵀ + b, and backward dW = dyᵀ x, db = column sums of dy, dx = dy W. */
+/* Dense layers (on a sequence: each step by itself): y = x Wᵀ + b, and backward dW = dyᵀ x, db = column sums of dy, dx = dy W. */
 #include "engine/nn/cpu.h"
 
 CPU_KERNEL static void add_bias(float *restrict y, const float *restrict bias, int rows, int units, bool relu)
@@ -6,7 +6,7 @@ CPU_KERNEL static void add_bias(float *restrict y, const float *restrict bias, i
     for (int r = 0; r < rows; r++, y += units)
         for (int u = 0; u < units; u++) {
             float value = y[u] + bias[u];
-            y[u] = relu && !(value > 0) ? 0 : value;
+            y[u] = relu && value < 0 ? 0 : value;
         }
 }
 
@@ -19,29 +19,61 @@ CPU_KERNEL static void sum_rows(const float *restrict dy, float *restrict sums, 
             sums[u] += dy[u];
 }
 
-bool cpu_dense_forward(struct stage *s, const float *parameters, struct error *e)
+/* A sequence's steps are rows like samples. */
+static int rows_of(const struct stage *s)
 {
-    dnnl_dim_t rows = s->spec.batch, units = s->spec.out.channels, inputs = s->spec.in.channels;
-    if (!cpu_check(dnnl_sgemm('N', 'T', rows, units, inputs, 1, s->previous->value, inputs,
-                              parameters + s->spec.weight_offset, inputs, 0, s->value, units),
+    return s->spec.in.kind == SHAPE_SEQUENCE ? s->spec.batch * s->spec.in.channels : s->spec.batch;
+}
+
+static int inputs_of(const struct stage *s)
+{
+    return s->spec.in.kind == SHAPE_SEQUENCE ? s->spec.in.width : s->spec.in.channels;
+}
+
+static bool dense_create(struct stage *s, struct error *e)
+{
+    return cpu_layout_plain(s->spec.batch, s->spec.out, &s->layout, e);
+}
+
+static bool dense_forward(struct stage *s, const struct pass_context *c, struct error *e)
+{
+    dnnl_dim_t rows = rows_of(s), units = s->layer->units, inputs = inputs_of(s);
+    const struct layer_tensor *t = s->layer->tensors;
+    if (!cpu_check(dnnl_sgemm('N', 'T', rows, units, inputs, 1, s->inputs[0]->value, inputs,
+                              c->parameters + t[0].offset, inputs, 0, s->value, units),
                    "multiply matrices", e))
         return false;
-    add_bias(s->value, parameters + s->spec.bias_offset, (int)rows, (int)units, s->spec.relu);
+    if (s->layer->bias)
+        add_bias(s->value, c->parameters + t[1].offset, (int)rows, (int)units, s->spec.relu);
+    else if (s->spec.relu)
+        cpu_relu_forward(s->value, s->value, (size_t)(rows * units), s->backend->threads);
     return true;
 }
 
-bool cpu_dense_backward(struct stage *s, const float *parameters, float *gradients, struct error *e)
+static bool dense_backward(struct stage *s, const struct pass_context *c, struct error *e)
 {
-    dnnl_dim_t rows = s->spec.batch, units = s->spec.out.channels, inputs = s->spec.in.channels;
+    dnnl_dim_t rows = rows_of(s), units = s->layer->units, inputs = inputs_of(s);
+    const struct layer_tensor *t = s->layer->tensors;
     if (s->spec.relu)
-        cpu_relu_backward(s->value, s->grad, s->grad, (size_t)(rows * units), 1);
-    sum_rows(s->grad, gradients + s->spec.bias_offset, (int)rows, (int)units);
-    if (!cpu_check(dnnl_sgemm('T', 'N', units, inputs, rows, 1, s->grad, units, s->previous->value, inputs, 0,
-                              gradients + s->spec.weight_offset, inputs),
+        cpu_relu_backward(s->value, s->grad, s->grad, (size_t)(rows * units), s->backend->threads);
+    if (s->layer->bias)
+        sum_rows(s->grad, c->gradients + t[1].offset, (int)rows, (int)units);
+    if (!cpu_check(dnnl_sgemm('T', 'N', units, inputs, rows, 1, s->grad, units, s->inputs[0]->value, inputs,
+                              0, c->gradients + t[0].offset, inputs),
                    "multiply matrices", e))
         return false;
-    return !s->spec.input_gradient ||
-           cpu_check(dnnl_sgemm('N', 'N', rows, inputs, units, 1, s->grad, units,
-                                parameters + s->spec.weight_offset, inputs, 0, s->previous->grad, inputs),
-                     "multiply matrices", e);
+    if (!s->spec.input_gradient[0])
+        return true;
+    bool ok = cpu_check(dnnl_sgemm('N', 'N', rows, inputs, units, 1, s->grad, units,
+                                   c->parameters + t[0].offset, inputs, 0, cpu_grad_begin(s, 0), inputs),
+                        "multiply matrices", e);
+    cpu_grad_end(s, 0);
+    return ok;
 }
+
+const struct cpu_op cpu_op_dense = {.create = dense_create,
+                                    .forward = dense_forward,
+                                    .backward = dense_backward,
+                                    .fuses_relu = true,
+                                    .reads_output = true,
+                                    .reads_input = true};

@@ -19,11 +19,14 @@ struct cpu_image {
     int8_t *which;  /* of each output: which of the window's four it is, or NONE */
 };
 
-bool cpu_image_possible(const struct stage_spec *conv, int pool)
+bool cpu_image_possible(const struct stage_spec *conv, const struct layer_spec *pool)
 {
-    return conv->kind == STAGE_CONV2D && !conv->input_gradient && conv->in.channels == 1 &&
-           conv->kernel == KERNEL && conv->stride == 1 && conv->padding == 0 && pool == POOL &&
-           conv->out.channels % LANES == 0;
+    const struct layer_spec *l = conv->layer;
+    for (int i = 0; i < 2; i++)
+        if (l->kernel[i] != KERNEL || l->stride[i] != 1 || l->padding[i] != 0 || l->dilation[i] != 1 ||
+            pool->kernel[i] != POOL || pool->stride[i] != POOL || pool->padding[i] != 0)
+            return false;
+    return !conv->input_gradient[0] && conv->in.channels == 1 && l->bias && conv->out.channels % LANES == 0;
 }
 
 static size_t set_size(const struct cpu_image *c)
@@ -41,12 +44,12 @@ static int preferred_block(int channels)
     return channels % LANES == 0 ? LANES : 1;
 }
 
-bool cpu_image_new(struct stage *s, struct error *e)
+static bool image_create(struct stage *s, struct error *e)
 {
     const struct model_shape *out = &s->spec.out;
     dnnl_dims_t dims = {s->spec.batch, out->channels, out->height, out->width};
     dnnl_memory_desc_t md;
-    struct cpu_image *c = s->image = calloc(1, sizeof *c);
+    struct cpu_image *c = s->own = calloc(1, sizeof *c);
     if (!c)
         return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
     c->width = s->spec.in.width;
@@ -67,14 +70,15 @@ bool cpu_image_new(struct stage *s, struct error *e)
     return c->sums && c->which;
 }
 
-void cpu_image_free(struct stage *s)
+static void image_destroy(struct stage *s)
 {
-    if (!s->image)
+    struct cpu_image *c = s->own;
+    if (!c)
         return;
-    free(s->image->weights);
-    free(s->image->sums);
-    free(s->image->which);
-    free(s->image);
+    free(c->weights);
+    free(c->sums);
+    free(c->which);
+    free(c);
 }
 
 /* The eight channels from `group` on, where their outputs of an image begin. */
@@ -154,10 +158,12 @@ CPU_KERNEL static void group_backward(const struct cpu_image *c, const float *im
     lanes_store(sums + TAPS * LANES, lanes_load(sums + TAPS * LANES) + bias);
 }
 
-void cpu_image_forward(struct stage *s, const float *parameters)
+static bool image_forward(struct stage *s, const struct pass_context *context, struct error *e)
 {
-    const struct cpu_image *c = s->image;
-    const float *weights = parameters + s->spec.weight_offset, *bias = parameters + s->spec.bias_offset;
+    (void)e;
+    const struct cpu_image *c = s->own;
+    const struct layer_tensor *t = s->layer->tensors;
+    const float *weights = context->parameters + t[0].offset, *bias = context->parameters + t[1].offset;
     for (int o = 0; o < c->channels; o++) {
         float *set = c->weights + (size_t)(o / LANES) * (TAPS + 1) * LANES + o % LANES;
         for (int k = 0; k < TAPS; k++)
@@ -165,7 +171,7 @@ void cpu_image_forward(struct stage *s, const float *parameters)
         set[TAPS * LANES] = bias[o];
     }
     size_t in_size = model_shape_elements(s->spec.in), out_size = model_shape_elements(s->spec.out);
-    const float *in = s->previous->value;
+    const float *in = s->inputs[0]->value;
 #pragma omp parallel for schedule(static) num_threads(s->backend->threads) if (s->backend->threads > 1)
     for (int i = 0; i < s->spec.batch; i++)
         for (int g = 0; g < c->channels / LANES; g++) {
@@ -173,15 +179,17 @@ void cpu_image_forward(struct stage *s, const float *parameters)
             group_forward(c, in + (size_t)i * in_size, c->weights + (size_t)g * (TAPS + 1) * LANES,
                           s->value + at, c->which + at);
         }
+    return true;
 }
 
-void cpu_image_backward(struct stage *s, float *gradients)
+static bool image_backward(struct stage *s, const struct pass_context *context, struct error *e)
 {
-    struct cpu_image *c = s->image;
+    (void)e;
+    struct cpu_image *c = s->own;
     size_t in_size = model_shape_elements(s->spec.in), out_size = model_shape_elements(s->spec.out);
     size_t set = set_size(c);
     int threads = s->backend->threads, batch = s->spec.batch;
-    const float *in = s->previous->value, *grad = s->grad;
+    const float *in = s->inputs[0]->value, *grad = s->grad;
     memset(c->sums, 0, set * (size_t)threads * sizeof(float));
     /* A part of the batch for each set of sums, whichever thread takes it: the same sums in every run. */
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
@@ -192,7 +200,8 @@ void cpu_image_backward(struct stage *s, float *gradients)
                 group_backward(c, in + (size_t)i * in_size, grad + at, c->which + at,
                                c->sums + (size_t)t * set + (size_t)g * (TAPS + 1) * LANES);
             }
-    float *weights = gradients + s->spec.weight_offset, *bias = gradients + s->spec.bias_offset;
+    const struct layer_tensor *tensors = s->layer->tensors;
+    float *weights = context->gradients + tensors[0].offset, *bias = context->gradients + tensors[1].offset;
     for (int t = 1; t < threads; t++)
         for (size_t k = 0; k < set; k++)
             c->sums[k] += c->sums[(size_t)t * set + k];
@@ -202,9 +211,18 @@ void cpu_image_backward(struct stage *s, float *gradients)
             weights[o * TAPS + k] = sums[k * LANES];
         bias[o] = sums[TAPS * LANES];
     }
+    return true;
 }
 
-const char *cpu_image_implementation(enum pass pass)
+static const char *image_implementation(const struct stage *s, enum pass pass)
 {
-    return pass == PASS_BACKWARD_DATA ? "" : "image:3x3,relu,pool2";
+    return pass == PASS_BACKWARD_DATA || (pass != PASS_FORWARD && !s->spec.backward) ? ""
+                                                                                     : "image:3x3,relu,pool2";
 }
+
+const struct cpu_op cpu_op_image = {.create = image_create,
+                                    .destroy = image_destroy,
+                                    .forward = image_forward,
+                                    .backward = image_backward,
+                                    .implementation = image_implementation,
+                                    .reads_input = true};

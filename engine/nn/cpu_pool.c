@@ -129,18 +129,24 @@ static struct plane plane_of(const struct stage *s)
     return (struct plane){.width = s->spec.in.width,
                           .out_height = s->spec.out.height,
                           .out_width = s->spec.out.width,
-                          .size = s->spec.kernel,
+                          .size = s->layer->kernel[0],
                           .block = s->layout.block,
                           .relu = s->spec.relu};
 }
 
-void cpu_pool_forward(struct stage *s)
+static bool pool_create(struct stage *s, struct error *e)
 {
+    return cpu_layout_like(&s->inputs[0]->layout, s->spec.batch, s->spec.out, &s->layout, e);
+}
+
+static bool pool_forward(struct stage *s, const struct pass_context *context, struct error *e)
+{
+    (void)context, (void)e;
     struct plane p = plane_of(s);
     size_t in_size = (size_t)s->spec.in.height * (size_t)p.width * (size_t)p.block;
     size_t out_size = (size_t)p.out_height * (size_t)p.out_width * (size_t)p.block;
     int planes = s->spec.batch * s->layout.blocks;
-    const float *in = s->previous->value;
+    const float *in = s->inputs[0]->value;
     float *out = s->value;
 #pragma omp parallel for schedule(static) num_threads(s->backend->threads) if (s->backend->threads > 1)
     for (int i = 0; i < planes; i++) {
@@ -150,17 +156,21 @@ void cpu_pool_forward(struct stage *s)
         else
             plane_forward_plain(&p, in + a, out + b);
     }
+    return true;
 }
 
-void cpu_pool_backward(struct stage *s)
+static bool pool_backward(struct stage *s, const struct pass_context *context, struct error *e)
 {
+    (void)context, (void)e;
     struct plane p = plane_of(s);
     int height = s->spec.in.height;
     size_t in_size = (size_t)height * (size_t)p.width * (size_t)p.block;
     size_t out_size = (size_t)p.out_height * (size_t)p.out_width * (size_t)p.block;
     int planes = s->spec.batch * s->layout.blocks;
-    const float *in = s->previous->value, *out = s->value, *grad_out = s->grad;
-    float *grad_in = s->previous->grad;
+    const float *in = s->inputs[0]->value, *out = s->value, *grad_out = s->grad;
+    if (!s->spec.input_gradient[0])
+        return true;
+    float *grad_in = cpu_grad_begin(s, 0);
 #pragma omp parallel for schedule(static) num_threads(s->backend->threads) if (s->backend->threads > 1)
     for (int i = 0; i < planes; i++) {
         size_t a = (size_t)i * in_size, b = (size_t)i * out_size;
@@ -170,4 +180,14 @@ void cpu_pool_backward(struct stage *s)
             plane_backward_plain(&p, in + a, out + b, grad_out + b, grad_in + a);
         clear_leftover(&p, height, grad_in + a);
     }
+    cpu_grad_end(s, 0);
+    return true;
 }
+
+const struct cpu_op cpu_op_maxpool = {.create = pool_create,
+                                      .forward = pool_forward,
+                                      .backward = pool_backward,
+                                      .fuses_relu = true,
+                                      .reads_output = true,
+                                      .reads_input = true,
+                                      .overwrites_input = true};

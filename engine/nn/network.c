@@ -9,115 +9,196 @@
 /* What random_stream's purpose is for parameters; data order has another. */
 enum { STREAM_PARAMETERS = 1 };
 
-static struct stage_spec stage_from_layer(const struct network *n, const struct layer_spec *layer,
-                                          bool learned_before)
+/* A stage as planned: the layers first ... last in one, taking what the stages `inputs` put out. */
+struct plan {
+    struct stage_spec spec;
+    int first, last;
+    int inputs[LAYER_MAX_INPUTS];
+};
+
+/* How many layers take the output of layer i; of the last one also the loss does. */
+static int consumers(const struct model_spec *m, int i)
 {
-    struct stage_spec s = {.batch = n->batch,
-                           .in = layer->in,
-                           .out = layer->out,
-                           .kernel = layer->kernel,
-                           .stride = layer->stride,
-                           .padding = layer->padding,
-                           .backward = n->gradients != NULL,
-                           .input_gradient = n->gradients && learned_before,
-                           .weight_offset = layer->weight_offset,
-                           .weights = layer->weights,
-                           .bias_offset = layer->bias_offset,
-                           .biases = layer->biases};
-    switch (layer->kind) {
-    case LAYER_CONV2D: s.kind = STAGE_CONV2D; break;
-    case LAYER_MAXPOOL: s.kind = STAGE_MAXPOOL; break;
-    case LAYER_FLATTEN: s.kind = STAGE_FLATTEN; break;
-    case LAYER_DENSE: s.kind = STAGE_DENSE; break;
-    default: s.kind = STAGE_RELU; break;
-    }
-    if (s.kind == STAGE_MAXPOOL)
-        s.kernel = s.stride = layer->size;
-    return s;
+    int count = i == m->layer_count - 1;
+    for (int k = i + 1; k < m->layer_count; k++)
+        for (int n = 0; n < m->layers[k].input_count; n++)
+            count += m->layers[k].inputs[n] == i;
+    return count;
 }
 
-static bool follows(const struct model_spec *m, int i, enum layer_kind kind)
+/* Whether layer i + 1 is of that kind and alone takes what layer i puts out. */
+static bool alone_follows(const struct model_spec *m, int i, enum layer_kind kind)
 {
-    return i < m->layer_count && m->layers[i].kind == kind;
+    return i + 1 < m->layer_count && m->layers[i + 1].kind == kind && m->layers[i + 1].inputs[0] == i &&
+           consumers(m, i) == 1;
 }
 
-/* Makes the stages from layer i on for as many layers as go in one; *i moves behind them. */
-static bool add_stages(struct network *n, int *i, bool *learned_before, struct error *e)
+/* Plans the stage that begins with layer i, for as many layers as go in one. */
+static struct plan plan_stage(const struct network *n, int i, const struct plan *plans)
 {
     const struct model_spec *m = &n->model;
-    const struct layer_spec *layer = &m->layers[*i];
+    const struct layer_spec *layer = &m->layers[i];
     const struct backend_ops *ops = n->backend->ops;
-    struct stage_spec spec = stage_from_layer(n, layer, *learned_before);
-    struct stage_spec pool;
-    bool pooled = false;
-    int used = 1;
-    if (spec.kind == STAGE_CONV2D && follows(m, *i + 1, LAYER_RELU) && follows(m, *i + 2, LAYER_MAXPOOL)) {
-        const struct layer_spec *last = &m->layers[*i + 2];
-        if (ops->fuses_pool(&spec, last->size)) {
-            spec.relu = true;
-            spec.pool = last->size;
-            spec.out = last->out;
-        } else {
-            pool = stage_from_layer(n, last, true);
-            pool.relu = pooled = true;
-        }
-        used = 3;
-    } else if ((spec.kind == STAGE_CONV2D || spec.kind == STAGE_MAXPOOL || spec.kind == STAGE_DENSE) &&
-               follows(m, *i + 1, LAYER_RELU)) {
-        spec.relu = true;
-        used = 2;
+    struct plan p = {.first = i, .last = i};
+    p.spec = (struct stage_spec){.layer = layer,
+                                 .batch = n->batch,
+                                 .in = layer->in,
+                                 .out = layer->out,
+                                 .backward = n->gradients != NULL};
+    for (int k = 0; k < layer->input_count; k++) {
+        p.inputs[k] = layer->inputs[k] == MODEL_INPUT ? 0 : n->stage_of[layer->inputs[k]];
+        /* `backward` of a planned stage says whether there is anything to learn up to its output. */
+        p.spec.input_gradient[k] = n->gradients && plans[p.inputs[k]].spec.backward;
     }
-    *learned_before = *learned_before || spec.weights > 0;
-    struct stage **next = &n->stages[n->stage_count];
-    if (!ops->stage_new(n->backend, &spec, next[-1], next, e))
-        return false;
-    n->stage_count++;
-    if (pooled) {
-        next++;
-        if (!ops->stage_new(n->backend, &pool, next[-1], next, e))
-            return false;
+    bool relu = alone_follows(m, i, LAYER_RELU);
+    if (relu && layer->kind == LAYER_CONV2D && alone_follows(m, i + 1, LAYER_MAXPOOL) &&
+        ops->fuses_pool(&p.spec, &m->layers[i + 2])) {
+        p.spec.relu = true;
+        p.spec.pool = m->layers[i + 2].kernel[0];
+        p.last = i + 2;
+    } else if (relu && ops->fuses_relu(layer)) {
+        p.spec.relu = true;
+        p.last = i + 1;
+    }
+    p.spec.out = m->layers[p.last].out;
+    return p;
+}
+
+/*
+ * conv2d, relu, maxpool where the three do not go in one: the pool does the relu, on a quarter of the values. Moves the
+ * relu from the convolution planned last to the pool behind it.
+ */
+static void move_relu_to_pool(const struct network *n, struct plan *conv, struct plan *pool)
+{
+    const struct model_spec *m = &n->model;
+    if (conv->spec.layer && conv->spec.layer->kind == LAYER_CONV2D && conv->spec.relu && !conv->spec.pool &&
+        pool->spec.layer->kind == LAYER_MAXPOOL && alone_follows(m, conv->last, LAYER_MAXPOOL) &&
+        pool->first == conv->last + 1 && n->backend->ops->fuses_relu(pool->spec.layer)) {
+        conv->spec.relu = false;
+        pool->spec.relu = true;
+    }
+}
+
+static int plan_all(struct network *n, struct plan *plans, unsigned options)
+{
+    plans[0] = (struct plan){.first = MODEL_INPUT, .last = MODEL_INPUT};
+    plans[0].spec = (struct stage_spec){.batch = n->batch, .in = n->model.input, .out = n->model.input};
+    plans[0].spec.backward = options & NETWORK_INPUT_GRADIENT;
+    int count = 1;
+    for (int i = 0; i < n->model.layer_count; count++) {
+        struct plan *p = &plans[count];
+        *p = plan_stage(n, i, plans);
+        move_relu_to_pool(n, p - 1, p);
+        bool learns = false;
+        for (int k = p->first; k <= p->last; k++) {
+            n->stage_of[k] = count;
+            learns = learns || n->model.layers[k].tensor_count > 0;
+        }
+        for (int k = 0; k < p->spec.layer->input_count; k++)
+            learns = learns || p->spec.input_gradient[k];
+        p->spec.backward = n->gradients && learns;
+        i = p->last + 1;
+    }
+    return count;
+}
+
+/* Backward runs from the last stage to the first: whoever comes later to an input's gradient adds to it. */
+static void plan_fan_out(struct plan *plans, int count, int *takers, bool *written)
+{
+    for (int i = 1; i < count; i++)
+        for (int k = 0; k < plans[i].spec.layer->input_count; k++)
+            takers[plans[i].inputs[k]]++;
+    for (int i = count - 1; i > 0; i--)
+        for (int k = 0; k < plans[i].spec.layer->input_count; k++) {
+            int from = plans[i].inputs[k];
+            plans[i].spec.sole[k] = takers[from] == 1;
+            if (!plans[i].spec.input_gradient[k])
+                continue;
+            plans[i].spec.accumulate[k] = written[from];
+            written[from] = true;
+        }
+}
+
+static bool add_stages(struct network *n, const struct plan *plans, int count, struct error *e)
+{
+    for (int i = 0; i < count; i++) {
+        struct stage *inputs[LAYER_MAX_INPUTS];
+        int input_count = plans[i].spec.layer ? plans[i].spec.layer->input_count : 0;
+        for (int k = 0; k < input_count; k++)
+            inputs[k] = n->stages[plans[i].inputs[k]];
+        if (!n->backend->ops->stage_new(n->backend, &plans[i].spec, inputs, &n->stages[i], e))
+            return error_wrap(e, "layer %d of model \"%s\"", plans[i].first + 1, n->model.name);
         n->stage_count++;
     }
-    *i += used;
     return true;
 }
 
-static bool add_all_stages(struct network *n, struct error *e)
+static bool add_all_stages(struct network *n, unsigned options, struct error *e)
 {
-    struct stage_spec input = {
-        .kind = STAGE_INPUT, .batch = n->batch, .in = n->model.input, .out = n->model.input};
-    if (!n->backend->ops->stage_new(n->backend, &input, NULL, &n->stages[0], e))
-        return false;
-    n->stage_count = 1;
-    bool learned_before = false;
-    for (int i = 0; i < n->model.layer_count;)
-        if (!add_stages(n, &i, &learned_before, e))
-            return error_wrap(e, "layer %d of model \"%s\"", i + 1, n->model.name);
-    return true;
+    size_t most = (size_t)n->model.layer_count + 1;
+    struct plan *plans = calloc(most, sizeof *plans);
+    int *takers = calloc(most, sizeof *takers);
+    bool *written = calloc(most, sizeof *written);
+    n->stages = calloc(most, sizeof(struct stage *));
+    n->stage_of = calloc(most, sizeof *n->stage_of);
+    bool ok = plans && takers && written && n->stages && n->stage_of;
+    if (!ok)
+        error_set(e, ERROR_FAILED, "there is not enough memory for a model of %d layers",
+                  n->model.layer_count);
+    if (ok) {
+        int count = plan_all(n, plans, options);
+        plan_fan_out(plans, count, takers, written);
+        ok = add_stages(n, plans, count, e);
+    }
+    free(plans);
+    free(takers);
+    free(written);
+    return ok;
+}
+
+static float *floats(size_t count)
+{
+    size_t bytes = (count * sizeof(float) / 64 + 1) * 64;
+    float *f = aligned_alloc(64, bytes);
+    if (f)
+        memset(f, 0, bytes);
+    return f;
+}
+
+static void state_init(struct network *n)
+{
+    for (int i = 0; i < n->model.layer_count; i++)
+        for (int t = 0; t < n->model.layers[i].state_count; t++) {
+            const struct layer_tensor *state = &n->model.layers[i].state[t];
+            for (size_t k = 0; k < state->elements; k++)
+                n->state[state->offset + k] = strcmp(state->name, "running_var") == 0 ? 1 : 0;
+        }
 }
 
 struct network *network_new(const struct model_spec *model, struct backend *backend, int batch,
-                            float *gradients, struct error *e)
+                            float *gradients, unsigned options, struct error *e)
 {
     struct network *n = calloc(1, sizeof *n);
-    size_t bytes = (model->parameters * sizeof(float) + 63) / 64 * 64;
-    if (n)
-        n->parameters = aligned_alloc(64, bytes ? bytes : 64);
-    if (!n || !n->parameters) {
+    if (!n || !model_copy(model, &n->model, e)) {
         free(n);
-        error_set(e, ERROR_FAILED, "there is not enough memory for the model's %zu parameters",
-                  model->parameters);
         return NULL;
     }
-    memset(n->parameters, 0, bytes ? bytes : 64);
-    n->model = *model;
     n->backend = backend;
     n->batch = batch;
     n->gradients = gradients;
-    if (!add_all_stages(n, e)) {
+    n->parameters = floats(model->parameters);
+    n->state = floats(model->states);
+    if (!n->parameters || !n->state) {
+        error_set(e, ERROR_FAILED, "there is not enough memory for the model's %zu parameters",
+                  model->parameters);
         network_free(n);
         return NULL;
     }
+    if (!add_all_stages(n, options, e)) {
+        network_free(n);
+        return NULL;
+    }
+    state_init(n);
     return n;
 }
 
@@ -127,77 +208,140 @@ void network_free(struct network *n)
         return;
     for (int i = 0; i < n->stage_count; i++)
         n->backend->ops->stage_free(n->stages[i]);
+    free(n->stages);
+    free(n->stage_of);
     free(n->parameters);
+    free(n->state);
+    model_free(&n->model);
     free(n);
+}
+
+/* Weights and biases of a layer with weights over `inputs` inputs, or of `units` recurrent units. */
+static double uniform_bound(const struct layer_spec *layer)
+{
+    const struct layer_tensor *w = &layer->tensors[0];
+    if (layer->kind == LAYER_SIMPLE_RNN || layer->kind == LAYER_LSTM)
+        return 1 / sqrt((double)layer->units);
+    return 1 / sqrt((double)w->elements / (double)w->extent[0]);
+}
+
+/* Of the polar method (G. Marsaglia and T. Bray, A convenient method for generating normal variables, 1964). */
+static float random_normal(struct random *r)
+{
+    for (;;) {
+        float x = random_uniform(r, -1, 1), y = random_uniform(r, -1, 1), s = x * x + y * y;
+        if (s > 0 && s < 1)
+            return (float)(x * sqrt(-2 * log((double)s) / (double)s));
+    }
 }
 
 void network_init(struct network *n, uint64_t seed)
 {
     for (int i = 0; i < n->model.layer_count; i++) {
         const struct layer_spec *layer = &n->model.layers[i];
-        if (!layer->weights)
-            continue;
         struct random r = random_stream(seed, STREAM_PARAMETERS, (uint64_t)i);
-        float bound = (float)(1 / sqrt((double)layer->weights / (double)layer->biases));
-        for (size_t k = 0; k < layer->weights; k++)
-            n->parameters[layer->weight_offset + k] = random_uniform(&r, -bound, bound);
-        for (size_t k = 0; k < layer->biases; k++)
-            n->parameters[layer->bias_offset + k] = random_uniform(&r, -bound, bound);
+        for (int t = 0; t < layer->tensor_count; t++) {
+            struct tensor tensor = network_tensor(layer, t, n->parameters);
+            size_t count = tensor_elements(&tensor);
+            bool norm = layer->kind == LAYER_BATCHNORM || layer->kind == LAYER_LAYERNORM;
+            float bound = norm ? 0 : (float)uniform_bound(layer);
+            for (size_t k = 0; k < count; k++)
+                tensor.data[k] = norm                             ? (t == 0 ? 1 : 0)
+                                 : layer->kind == LAYER_EMBEDDING ? random_normal(&r)
+                                                                  : random_uniform(&r, -bound, bound);
+        }
     }
+    state_init(n);
 }
 
-float *network_input(struct network *n)
+void *network_input(struct network *n)
 {
     return n->backend->ops->input_data(n->stages[0]);
 }
 
-static bool forward(struct network *n, struct error *e)
+struct stage *network_output(const struct network *n)
 {
+    return n->stages[n->stage_count - 1];
+}
+
+struct stage *network_stage(const struct network *n, int layer)
+{
+    return n->stages[n->stage_of[layer]];
+}
+
+static struct pass_context *context(struct network *n, bool training)
+{
+    n->context.parameters = n->parameters;
+    n->context.gradients = n->gradients;
+    n->context.state = n->state;
+    n->context.training = training;
+    return &n->context;
+}
+
+bool network_forward(struct network *n, bool training, struct error *e)
+{
+    const struct pass_context *c = context(n, training);
     for (int i = 1; i < n->stage_count; i++)
-        if (!n->backend->ops->forward(n->stages[i], n->parameters, e))
+        if (!n->backend->ops->forward(n->stages[i], c, e))
             return false;
     return true;
 }
 
-bool network_evaluate(struct network *n, const uint8_t *labels, int rows, struct loss_sum *sum,
-                      uint8_t *predicted, struct error *e)
+bool network_backward(struct network *n, struct error *e)
 {
-    return forward(n, e) &&
-           n->backend->ops->loss(n->stages[n->stage_count - 1], labels, rows, 0, sum, predicted, e);
+    const struct pass_context *c = context(n, true);
+    for (int i = n->stage_count - 1; i > 0; i--)
+        if (!n->backend->ops->backward(n->stages[i], c, e))
+            return false;
+    return true;
 }
 
-bool network_gradients(struct network *n, const uint8_t *labels, int rows, double scale, struct loss_sum *sum,
+bool network_evaluate(struct network *n, const struct targets *targets, struct loss_sum *sum,
+                      int32_t *predicted, struct error *e)
+{
+    return network_forward(n, false, e) &&
+           n->backend->ops->loss(network_output(n), &n->model.loss, targets, 0, sum, predicted, e);
+}
+
+bool network_gradients(struct network *n, const struct targets *targets, double scale, struct loss_sum *sum,
                        struct error *e)
 {
-    const struct backend_ops *ops = n->backend->ops;
-    if (!forward(n, e) || !ops->loss(n->stages[n->stage_count - 1], labels, rows, scale, sum, NULL, e))
-        return false;
-    for (int i = n->stage_count - 1; i > 0; i--)
-        if (!ops->backward(n->stages[i], n->parameters, n->gradients, e))
-            return false;
-    return true;
+    return network_forward(n, true, e) &&
+           n->backend->ops->loss(network_output(n), &n->model.loss, targets, scale, sum, NULL, e) &&
+           network_backward(n, e);
 }
 
-bool network_layer_views(const struct model_spec *model, int i, float *buffer, struct tensor *weights,
-                         struct tensor *biases)
+/* Of a stage of several layers the first one is meant. */
+int network_first_not_finite(struct network *n, struct error *e)
 {
-    const struct layer_spec *layer = &model->layers[i];
-    if (!layer->weights)
-        return false;
-    weights->data = buffer + layer->weight_offset;
-    size_t units = layer->biases;
-    if (layer->kind == LAYER_CONV2D) {
-        weights->rank = 4;
-        weights->extent[0] = units;
-        weights->extent[1] = (size_t)layer->in.channels;
-        weights->extent[2] = weights->extent[3] = (size_t)layer->kernel;
-    } else {
-        weights->rank = 2;
-        weights->extent[0] = units;
-        weights->extent[1] = layer->weights / units;
+    int first = -1, previous = -1;
+    for (int i = 0; first < 0 && i < n->model.layer_count; i++) {
+        if (n->stage_of[i] == previous)
+            continue;
+        previous = n->stage_of[i];
+        int last = i;
+        while (last + 1 < n->model.layer_count && n->stage_of[last + 1] == previous)
+            last++;
+        size_t count = (size_t)n->batch * model_shape_elements(n->model.layers[last].out);
+        float *values = floats(count);
+        bool ok = values && n->backend->ops->read(n->stages[previous], values, e);
+        for (size_t k = 0; ok && first < 0 && k < count; k++)
+            if (!isfinite(values[k]))
+                first = i;
+        free(values);
+        if (!ok)
+            break;
     }
-    *biases = (struct tensor){.data = buffer + layer->bias_offset, .rank = 1, .extent = {units}};
-    return true;
+    return first;
+}
+
+struct tensor network_tensor(const struct layer_spec *layer, int t, float *buffer)
+{
+    const struct layer_tensor *from = &layer->tensors[t];
+    struct tensor tensor = {.data = buffer + from->offset, .rank = from->rank};
+    for (int i = 0; i < from->rank; i++)
+        tensor.extent[i] = from->extent[i];
+    return tensor;
 }
 
 uint64_t network_hash(const struct network *n)

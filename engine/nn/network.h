@@ -16,9 +16,9 @@ struct network {
     struct model_spec model; /* a copy */
     struct backend *backend;
     int batch;
-    float *parameters; /* model.parameters, 64-byte aligned, owned */
-    float *state;      /* model.states, owned */
-    float *gradients;  /* as many as parameters, given by the caller; NULL: forward only */
+    float *parameters;     /* model.parameters, 64-byte aligned, owned */
+    float *state;          /* model.states, owned */
+    float *gradients;      /* as many as parameters, given by the caller; NULL: forward only */
     struct stage **stages; /* the first is the input */
     int stage_count;
     int *stage_of; /* by layer: the stage that puts out what the layer does, or the fused layers up to it */

@@ -66,7 +66,7 @@ struct model_shape {
 
 /* One learned tensor, or one of the state. */
 struct layer_tensor {
-    const char *name; /* "weight", "bias", "weight_ih", "running_mean" ... as PyTorch calls it */
+    const char *name;        /* "weight", "bias", "weight_ih", "running_mean" ... as PyTorch calls it */
     size_t offset, elements; /* in the buffer of parameters, or of the state */
     int rank;
     size_t extent[4];
@@ -81,21 +81,21 @@ struct layer_spec {
     int input_count;              /* 1, but for add and concat */
 
     /* As described; what a kind does not have is 0. Pairs are height, width. */
-    int channels;                              /* conv2d: filters */
-    int kernel[2], stride[2], padding[2];      /* conv2d and the pools */
-    int dilation[2], groups;                   /* conv2d */
-    bool bias;                                 /* conv2d, dense: has one (the default) */
-    int units;                                 /* dense, embedding, simple_rnn, lstm: features it puts out */
-    int vocabulary;                            /* embedding */
-    bool last;                                 /* simple_rnn, lstm: puts out its last step only */
-    bool sync;                                 /* batchnorm: statistics over all ranks' samples */
-    double epsilon, momentum;                  /* batchnorm (1e-5, 0.1), layernorm (1e-5) */
-    double rate;                               /* dropout: share of the elements set to 0 */
-    double slope;                              /* leaky_relu (0.01) */
-    struct model_shape target;                 /* reshape */
+    int channels;                         /* conv2d: filters */
+    int kernel[2], stride[2], padding[2]; /* conv2d and the pools */
+    int dilation[2], groups;              /* conv2d */
+    bool bias;                            /* conv2d, dense: has one (the default) */
+    int units;                            /* dense, embedding, simple_rnn, lstm: features it puts out */
+    int vocabulary;                       /* embedding */
+    bool last;                            /* simple_rnn, lstm: puts out its last step only */
+    bool sync;                            /* batchnorm: statistics over all ranks' samples */
+    double epsilon, momentum;             /* batchnorm (1e-5, 0.1), layernorm (1e-5) */
+    double rate;                          /* dropout: share of the elements set to 0 */
+    double slope;                         /* leaky_relu (0.01) */
+    struct model_shape target;            /* reshape */
 
     /* filled in by model_resolve */
-    struct model_shape in, out; /* in: of the first input */
+    struct model_shape in, out;                     /* in: of the first input */
     struct layer_tensor tensors[LAYER_MAX_TENSORS]; /* learned */
     int tensor_count;
     struct layer_tensor state[2];
@@ -121,8 +121,8 @@ struct model_spec {
     /* filled in by model_resolve */
     size_t parameters, states; /* elements of the two buffers */
     double flops;              /* forward, one sample */
-    double train_flops;        /* forward and backward, one sample: no gradient is needed of the input itself */
-    double activation_bytes;   /* outputs of all layers, one sample, float32 */
+    double train_flops;      /* forward and backward, one sample: no gradient is needed of the input itself */
+    double activation_bytes; /* outputs of all layers, one sample, float32 */
 };
 
 /* Makes *model; free it. Nothing to free where it fails. */

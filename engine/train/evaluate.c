@@ -11,7 +11,7 @@ bool evaluator_init(struct evaluator *v, const struct model_spec *model, struct 
                     const struct dataset *test, struct error *e)
 {
     v->test = test;
-    v->network = network_new(model, backend, EVAL_BATCH, NULL, e);
+    v->network = network_new(model, backend, EVAL_BATCH, NULL, NETWORK_PLAIN, e);
     return v->network != NULL;
 }
 
@@ -56,9 +56,9 @@ bool evaluate(struct evaluator *v, const struct network *trained, struct comm *c
 {
     const struct dataset *d = v->test;
     memcpy(v->network->parameters, trained->parameters, trained->model.parameters * sizeof(float));
+    memcpy(v->network->state, trained->state, trained->model.states * sizeof(float));
     uint32_t which[EVAL_BATCH];
-    int32_t classes[EVAL_BATCH];
-    uint8_t labels[EVAL_BATCH], predicted[EVAL_BATCH];
+    int32_t labels[EVAL_BATCH], predicted[EVAL_BATCH];
     struct loss_sum sum = {0};
     int rank = comm_rank(comm), size = comm_size(comm), right_shown = 0, wrong_shown = 0;
     for (uint32_t begin = (uint32_t)rank * EVAL_BATCH; begin < d->rows;
@@ -66,12 +66,11 @@ bool evaluate(struct evaluator *v, const struct network *trained, struct comm *c
         int n = d->rows - begin < EVAL_BATCH ? (int)(d->rows - begin) : EVAL_BATCH;
         for (int i = 0; i < n; i++)
             which[i] = begin + (uint32_t)i;
-        if (!dataset_batch(d, which, n, network_input(v->network), classes, e))
+        if (!dataset_batch(d, which, n, network_input(v->network), labels, e))
             return false;
-        for (int i = 0; i < n; i++)
-            labels[i] = (uint8_t)classes[i];
         struct loss_sum part;
-        if (!network_evaluate(v->network, labels, n, &part, predicted, e))
+        struct targets targets = {.classes = labels, .samples = n};
+        if (!network_evaluate(v->network, &targets, &part, predicted, e))
             return false;
         sum.loss += part.loss;
         sum.correct += part.correct;

@@ -36,6 +36,7 @@ struct trainer {
     struct comm *comm;
     struct event_sink *sink;
     struct dataset train, test;
+    struct model_spec model;
     struct backend *backend;
     struct network *network;
     struct evaluator evaluator;
@@ -44,7 +45,6 @@ struct trainer {
     struct hop_log *hops;
     float *gradients, *first, *second; /* moments of adam; first is also sgd's velocity */
     int32_t *classes;
-    uint8_t *labels;
     long global_batch, total_steps; /* total 0: bounded by time */
     bool adam;
 
@@ -65,9 +65,11 @@ struct trainer {
 static bool choose_model(struct trainer *tr, struct model_spec *model, struct error *e)
 {
     const struct job_train *t = tr->t;
-    if (!(t->layers ? model_from_json(t->layers, model, e) : model_named(t->model, model, e)))
+    if (!t->layers)
+        return error_set(e, ERROR_INPUT, "the job has no description of its model \"%s\"", t->model);
+    if (!model_from_json(t->layers, model, e))
         return false;
-    struct model_shape out = model->layers[model->layer_count - 1].out, has = tr->train.shape;
+    struct model_shape out = model_output(model), has = tr->train.shape;
     if (model->input.channels != has.channels || model->input.height != has.height ||
         model->input.width != has.width)
         return error_set(e, ERROR_INPUT,
@@ -103,10 +105,9 @@ static float *moments(size_t n)
 static bool set_up(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
-    struct model_spec model;
     int ranks = comm_size(tr->comm);
     if (!dataset_read(t->data, DATASET_TRAIN, &tr->train, e) ||
-        !dataset_read(t->data, DATASET_TEST, &tr->test, e) || !choose_model(tr, &model, e) ||
+        !dataset_read(t->data, DATASET_TEST, &tr->test, e) || !choose_model(tr, &tr->model, e) ||
         !order_init(&tr->order, tr->train.rows, ranks, t->batch, t->seed, e))
         return false;
     tr->global_batch = (long)ranks * t->batch;
@@ -124,18 +125,17 @@ static bool set_up(struct trainer *tr, struct error *e)
     tr->backend = backend_cpu_open(t->threads > 0 ? t->threads : default_threads(ranks), e);
     if (!tr->backend)
         return false;
-    tr->gradients = comm_buffer(tr->comm, model.parameters + EXTRAS, e);
+    tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS, e);
     if (!tr->gradients)
         return false;
-    tr->network = network_new(&model, tr->backend, t->batch, tr->gradients, e);
+    tr->network = network_new(&tr->model, tr->backend, t->batch, tr->gradients, NETWORK_PLAIN, e);
     tr->hops = hop_log_new(e);
-    if (!tr->network || !tr->hops || !evaluator_init(&tr->evaluator, &model, tr->backend, &tr->test, e))
+    if (!tr->network || !tr->hops || !evaluator_init(&tr->evaluator, &tr->model, tr->backend, &tr->test, e))
         return false;
-    tr->labels = malloc((size_t)t->batch);
     tr->classes = malloc((size_t)t->batch * sizeof *tr->classes);
-    tr->first = moments(model.parameters);
-    tr->second = moments(model.parameters);
-    if (!tr->labels || !tr->classes || !tr->first || !tr->second)
+    tr->first = moments(tr->model.parameters);
+    tr->second = moments(tr->model.parameters);
+    if (!tr->classes || !tr->first || !tr->second)
         return error_set(e, ERROR_FAILED, "not enough memory for the optimiser's state");
     network_init(tr->network, t->seed);
     return true;
@@ -145,13 +145,13 @@ static void tear_down(struct trainer *tr)
 {
     evaluator_free(&tr->evaluator);
     network_free(tr->network);
+    model_free(&tr->model);
     backend_close(tr->backend);
     comm_buffer_free(tr->comm, tr->gradients);
     hop_log_free(tr->hops);
     order_free(&tr->order);
     dataset_free(&tr->train);
     dataset_free(&tr->test);
-    free(tr->labels);
     free(tr->classes);
     free(tr->first);
     free(tr->second);
@@ -245,12 +245,11 @@ static bool one_step(struct trainer *tr, int *want, struct error *e)
     const uint32_t *rows = order_rows(&tr->order, tr->step, rank);
     if (!dataset_batch(&tr->train, rows, batch, network_input(tr->network), tr->classes, e))
         return false;
-    for (int i = 0; i < batch; i++)
-        tr->labels[i] = (uint8_t)tr->classes[i];
     double t1 = sink_clock();
     struct loss_sum sum;
     double scale = 1 / (double)tr->global_batch;
-    if (!network_gradients(tr->network, tr->labels, batch, scale, &sum, e))
+    struct targets targets = {.classes = tr->classes, .samples = batch};
+    if (!network_gradients(tr->network, &targets, scale, &sum, e))
         return false;
     double t2 = sink_clock();
     /* Whole numbers below 2^24 and their sum with zeros are exact in a float, so every rank reads what rank 0 said:

@@ -8,6 +8,7 @@
 #include "engine/data/dataset.h"
 #include "engine/data/order.h"
 #include "engine/nn/network.h"
+#include "engine/spec/model_lua.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +20,7 @@ struct bench {
     struct backend *backend;
     struct network *network;
     float *gradients, *first, *second;
-    int32_t *classes;
-    uint8_t *labels;
+    int32_t *labels;
     int batch;
     long step;
 };
@@ -43,13 +43,13 @@ static bool set_up(struct bench *b, int threads, const char *data, struct error 
     b->gradients = aligned_alloc(64, bytes);
     b->first = calloc(model.parameters, sizeof(float));
     b->second = calloc(model.parameters, sizeof(float));
-    b->labels = malloc((size_t)b->batch);
-    b->classes = malloc((size_t)b->batch * sizeof *b->classes);
-    if (!b->gradients || !b->first || !b->second || !b->labels || !b->classes)
+    b->labels = malloc((size_t)b->batch * sizeof *b->labels);
+    if (!b->gradients || !b->first || !b->second || !b->labels)
         return error_set(e, ERROR_FAILED, "not enough memory");
-    if (!(b->network = network_new(&model, b->backend, b->batch, b->gradients, e)))
+    if (!(b->network = network_new(&model, b->backend, b->batch, b->gradients, NETWORK_PLAIN, e)))
         return false;
     network_init(b->network, 1);
+    model_free(&model);
     return true;
 }
 
@@ -57,12 +57,10 @@ static bool one_step(struct bench *b, struct error *e)
 {
     struct loss_sum sum;
     double squares;
-    if (!dataset_batch(&b->data, order_rows(&b->order, b->step++, 0), b->batch, network_input(b->network),
-                       b->classes, e))
-        return false;
-    for (int i = 0; i < b->batch; i++)
-        b->labels[i] = (uint8_t)b->classes[i];
-    if (!network_gradients(b->network, b->labels, b->batch, 1.0 / b->batch, &sum, e))
+    const uint32_t *rows = order_rows(&b->order, b->step++, 0);
+    if (!dataset_batch(&b->data, rows, b->batch, network_input(b->network), b->labels, e) ||
+        !network_gradients(b->network, &(struct targets){.classes = b->labels, .samples = b->batch},
+                           1.0 / b->batch, &sum, e))
         return false;
     struct adam_step adam = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .step = b->step};
     return b->backend->ops->adam(b->backend, &adam, b->network->parameters, b->gradients, b->first, b->second,
@@ -79,7 +77,6 @@ static void tear_down(struct bench *b)
     free(b->first);
     free(b->second);
     free(b->labels);
-    free(b->classes);
 }
 
 int main(int argc, char **argv)

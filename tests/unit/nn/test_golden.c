@@ -28,26 +28,25 @@ static void close_to(double ours, double theirs, double tolerance, const char *m
         fail_msg("%s, %s %zu: %.9g where PyTorch has %.9g", model, what, i, ours, theirs);
 }
 
-static void fill(float *input, size_t n, uint8_t *labels, int batch)
+static void fill(float *input, size_t n, int32_t *labels, int batch)
 {
     struct random values = random_stream(3, 9, 0), classes = random_stream(3, 9, 1);
     for (size_t i = 0; i < n; i++)
         input[i] = random_uniform(&values, -1, 1);
     for (int i = 0; i < batch; i++)
-        labels[i] = (uint8_t)random_below(&classes, 10);
+        labels[i] = (int32_t)random_below(&classes, 10);
 }
 
 static void compare_gradients(const json_t *run, const struct model_spec *model, float *gradients)
 {
     size_t stride = (size_t)json_integer_value(json_object_get(run, "stride")), tensor = 0;
     for (int i = 0; i < model->layer_count; i++) {
-        struct tensor views[2];
-        if (!network_layer_views(model, i, gradients, &views[0], &views[1]))
-            continue;
-        for (int v = 0; v < 2; v++, tensor++) {
+        const struct layer_spec *layer = &model->layers[i];
+        for (int v = 0; v < layer->tensor_count; v++, tensor++) {
+            struct tensor view = network_tensor(layer, v, gradients);
             double squares = 0, theirs = number(run, "gradient_norms", tensor);
-            for (size_t k = 0; k < tensor_elements(&views[v]); k++)
-                squares += (double)views[v].data[k] * views[v].data[k];
+            for (size_t k = 0; k < tensor_elements(&view); k++)
+                squares += (double)view.data[k] * view.data[k];
             close_to(sqrt(squares), theirs, 1e-5 * theirs + 1e-7, model->name, "norm of gradient", tensor);
         }
     }
@@ -69,10 +68,11 @@ static void compare_run(const json_t *run, int threads)
     struct backend *backend = backend_cpu_open(threads, &e);
     float *gradients = calloc(model.parameters, sizeof(float));
     float *first = calloc(model.parameters, sizeof(float)), *second = calloc(model.parameters, sizeof(float));
-    struct network *network = network_new(&model, backend, batch, gradients, &e);
+    struct network *network = network_new(&model, backend, batch, gradients, NETWORK_PLAIN, &e);
     if (!network)
         fail_msg("%s", e.text);
-    uint8_t labels[MAX_BATCH];
+    int32_t labels[MAX_BATCH];
+    struct targets targets = {.classes = labels, .samples = batch};
     assert_true(batch <= MAX_BATCH);
     network_init(network, (uint64_t)json_integer_value(json_object_get(run, "seed")));
     fill(network_input(network), (size_t)batch * model_shape_elements(model.input), labels, batch);
@@ -81,7 +81,7 @@ static void compare_run(const json_t *run, int threads)
     for (size_t i = 0; i < steps; i++) {
         struct loss_sum sum;
         double squares = 0;
-        assert_true(network_gradients(network, labels, batch, 1.0 / batch, &sum, &e));
+        assert_true(network_gradients(network, &targets, 1.0 / batch, &sum, &e));
         close_to(sum.loss / batch, number(run, "losses", i), 2e-4, model.name, "loss of step", i);
         if (i == 0) {
             close_to(sum.loss / batch, number(run, "losses", i), 1e-6, model.name, "loss of step", i);
@@ -106,6 +106,7 @@ static void compare_run(const json_t *run, int threads)
                  i);
     network_free(network);
     backend_close(backend);
+    model_free(&model);
     free(gradients);
     free(first);
     free(second);

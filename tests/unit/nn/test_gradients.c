@@ -1,6 +1,7 @@
 /* The engine's loss and gradients against a plain float64 network and its central differences. */
 #include "engine/base/random.h"
 #include "engine/nn/network.h"
+#include "engine/spec/model_lua.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,21 +22,23 @@ static size_t at(struct model_shape s, int c, int y, int x)
 
 static void reference_conv2d(const struct layer_spec *l, const double *p, const double *in, double *out)
 {
-    const double *weights = p + l->weight_offset;
+    const double *weights = p + l->tensors[0].offset;
     for (int o = 0; o < l->out.channels; o++)
         for (int y = 0; y < l->out.height; y++)
             for (int x = 0; x < l->out.width; x++) {
-                double sum = p[l->bias_offset + (size_t)o];
+                double sum = p[l->tensors[1].offset + (size_t)o];
                 for (int c = 0; c < l->in.channels; c++)
-                    for (int ky = 0; ky < l->kernel; ky++)
-                        for (int kx = 0; kx < l->kernel; kx++) {
-                            int iy = y * l->stride + ky - l->padding, ix = x * l->stride + kx - l->padding;
+                    for (int ky = 0; ky < l->kernel[0]; ky++)
+                        for (int kx = 0; kx < l->kernel[1]; kx++) {
+                            int iy = y * l->stride[0] + ky - l->padding[0],
+                                ix = x * l->stride[1] + kx - l->padding[1];
                             if (iy < 0 || ix < 0 || iy >= l->in.height || ix >= l->in.width)
                                 continue;
-                            size_t k = (((size_t)o * (size_t)l->in.channels + (size_t)c) * (size_t)l->kernel +
-                                        (size_t)ky) *
-                                           (size_t)l->kernel +
-                                       (size_t)kx;
+                            size_t k =
+                                (((size_t)o * (size_t)l->in.channels + (size_t)c) * (size_t)l->kernel[0] +
+                                 (size_t)ky) *
+                                    (size_t)l->kernel[1] +
+                                (size_t)kx;
                             sum += weights[k] * in[at(l->in, c, iy, ix)];
                         }
                 out[at(l->out, o, y, x)] = sum;
@@ -48,20 +51,20 @@ static void reference_maxpool(const struct layer_spec *l, const double *in, doub
         for (int y = 0; y < l->out.height; y++)
             for (int x = 0; x < l->out.width; x++) {
                 double best = -INFINITY;
-                for (int ky = 0; ky < l->size; ky++)
-                    for (int kx = 0; kx < l->size; kx++)
-                        best = fmax(best, in[at(l->in, c, y * l->size + ky, x * l->size + kx)]);
+                for (int ky = 0; ky < l->kernel[0]; ky++)
+                    for (int kx = 0; kx < l->kernel[0]; kx++)
+                        best = fmax(best, in[at(l->in, c, y * l->kernel[0] + ky, x * l->kernel[0] + kx)]);
                 out[at(l->out, c, y, x)] = best;
             }
 }
 
 static void reference_dense(const struct layer_spec *l, const double *p, const double *in, double *out)
 {
-    for (size_t u = 0; u < l->biases; u++) {
-        double sum = p[l->bias_offset + u];
-        size_t inputs = l->weights / l->biases;
+    size_t inputs = l->tensors[0].extent[1];
+    for (size_t u = 0; u < (size_t)l->units; u++) {
+        double sum = p[l->tensors[1].offset + u];
         for (size_t i = 0; i < inputs; i++)
-            sum += p[l->weight_offset + u * inputs + i] * in[i];
+            sum += p[l->tensors[0].offset + u * inputs + i] * in[i];
         out[u] = sum;
     }
 }
@@ -103,7 +106,7 @@ static double reference_loss(const struct model_spec *m, const double *p, const 
 }
 
 static double reference_mean(const struct model_spec *m, const double *p, const float *input,
-                             const uint8_t *labels)
+                             const int32_t *labels)
 {
     double sum = 0;
     for (int r = 0; r < BATCH; r++)
@@ -123,21 +126,22 @@ static void check_model(const char *text, int threads)
         fail_msg("%s", e.text);
     struct backend *backend = backend_cpu_open(threads, &e);
     float *gradients = calloc(m.parameters, sizeof(float));
-    struct network *network = network_new(&m, backend, BATCH, gradients, &e);
+    struct network *network = network_new(&m, backend, BATCH, gradients, NETWORK_PLAIN, &e);
     double *p = calloc(m.parameters, sizeof *p);
     assert_non_null(network);
     network_init(network, 11);
     struct random r = random_stream(5, 9, 0);
     float *input = network_input(network);
-    uint8_t labels[BATCH];
+    int32_t labels[BATCH];
+    struct targets targets = {.classes = labels, .samples = BATCH};
     for (size_t i = 0; i < BATCH * model_shape_elements(m.input); i++)
         input[i] = random_uniform(&r, -1, 1);
     for (int i = 0; i < BATCH; i++)
-        labels[i] = (uint8_t)random_below(&r, CLASSES);
+        labels[i] = (int32_t)random_below(&r, CLASSES);
     for (size_t i = 0; i < m.parameters; i++)
         p[i] = network->parameters[i];
     struct loss_sum sum;
-    assert_true(network_gradients(network, labels, BATCH, 1.0 / BATCH, &sum, &e));
+    assert_true(network_gradients(network, &targets, 1.0 / BATCH, &sum, &e));
     assert_float_equal(sum.loss / BATCH, reference_mean(&m, p, input, labels), 2e-6);
     double largest = 0;
     for (size_t i = 0; i < m.parameters; i++)
@@ -158,6 +162,7 @@ static void check_model(const char *text, int threads)
     }
     network_free(network);
     backend_close(backend);
+    model_free(&m);
     free(gradients);
     free(p);
 }
@@ -210,23 +215,26 @@ static void short_batch(void **state)
     assert_true(model_named("cnn", &m, &e));
     struct backend *backend = backend_cpu_open(1, &e);
     float *gradients = calloc(m.parameters, sizeof(float)), *kept = calloc(m.parameters, sizeof(float));
-    struct network *network = network_new(&m, backend, 4, gradients, &e);
+    struct network *network = network_new(&m, backend, 4, gradients, NETWORK_PLAIN, &e);
     network_init(network, 2);
-    uint8_t labels[4] = {3, 1, 9, 9};
+    int32_t labels[4] = {3, 1, 9, 9};
+    struct targets targets = {.classes = labels, .samples = 2};
+    float *input = network_input(network);
     struct loss_sum sum, again;
     for (int i = 0; i < 4 * 784; i++)
-        network_input(network)[i] = (float)(i % 7) / 7;
-    assert_true(network_gradients(network, labels, 2, 0.5, &sum, &e));
+        input[i] = (float)(i % 7) / 7;
+    assert_true(network_gradients(network, &targets, 0.5, &sum, &e));
     memcpy(kept, gradients, m.parameters * sizeof(float));
     for (int i = 2 * 784; i < 4 * 784; i++)
-        network_input(network)[i] = -3;
+        input[i] = -3;
     labels[2] = 0;
-    assert_true(network_gradients(network, labels, 2, 0.5, &again, &e));
+    assert_true(network_gradients(network, &targets, 0.5, &again, &e));
     assert_int_equal(again.rows, 2);
     assert_float_equal(sum.loss, again.loss, 0);
     assert_memory_equal(kept, gradients, m.parameters * sizeof(float));
     network_free(network);
     backend_close(backend);
+    model_free(&m);
     free(gradients);
     free(kept);
 }

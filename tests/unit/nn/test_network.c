@@ -1,6 +1,7 @@
 /* Which implementations oneDNN picked, initial parameters, and what a network refuses and repeats. */
 #include "engine/base/random.h"
 #include "engine/nn/network.h"
+#include "engine/spec/model_lua.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ static struct fixture make(const char *name, int batch, int threads)
     f.backend = backend_cpu_open(threads, &e);
     assert_non_null(f.backend);
     f.gradients = calloc(f.model.parameters, sizeof(float));
-    f.network = network_new(&f.model, f.backend, batch, f.gradients, &e);
+    f.network = network_new(&f.model, f.backend, batch, f.gradients, NETWORK_PLAIN, &e);
     if (!f.network)
         fail_msg("%s", e.text);
     return f;
@@ -37,6 +38,7 @@ static void drop(struct fixture *f)
 {
     network_free(f->network);
     backend_close(f->backend);
+    model_free(&f->model);
     free(f->gradients);
 }
 
@@ -71,9 +73,9 @@ static void initial_parameters(void **state)
     network_init(g.network, 2);
     assert_true(network_hash(f.network) != network_hash(g.network));
     for (int i = 0; i < f.model.layer_count; i++) {
-        struct tensor weights, biases;
-        if (!network_layer_views(&f.model, i, f.network->parameters, &weights, &biases))
+        if (f.model.layers[i].tensor_count == 0)
             continue;
+        struct tensor weights = network_tensor(&f.model.layers[i], 0, f.network->parameters);
         size_t n = tensor_elements(&weights), inputs = n / weights.extent[0];
         double bound = 1 / sqrt((double)inputs), mean = 0, squares = 0;
         for (size_t k = 0; k < n; k++) {
@@ -96,14 +98,15 @@ static void loss_of_nothing(void **state)
     struct fixture f = make("mlp", 3, 1);
     struct error e = {0};
     struct loss_sum sum;
-    uint8_t labels[3] = {0, 4, 9}, predicted[3] = {7, 7, 7};
-    assert_true(network_evaluate(f.network, labels, 3, &sum, predicted, &e)); /* all parameters are zero */
+    int32_t labels[3] = {0, 4, 9}, predicted[3] = {7, 7, 7};
+    struct targets targets = {.classes = labels, .samples = 3};
+    assert_true(network_evaluate(f.network, &targets, &sum, predicted, &e)); /* all parameters are zero */
     assert_float_equal(sum.loss, 3 * log(10), 1e-12);
     assert_int_equal(sum.correct, 1);
     assert_int_equal(predicted[2], 0);
     /* A last bias of 1000 must not overflow: the loss of the label 4 is 1000. */
     f.network->parameters[f.model.parameters - 10] = 1000;
-    assert_true(network_gradients(f.network, labels, 3, 1, &sum, &e));
+    assert_true(network_gradients(f.network, &targets, 1, &sum, &e));
     assert_float_equal(sum.loss, 2000, 1e-6);
     assert_float_equal(f.gradients[f.model.parameters - 10], 2, 1e-6);
     drop(&f);
@@ -115,18 +118,20 @@ static void forward_only(void **state)
     (void)state;
     struct fixture f = make("cnn", 4, 1);
     struct error e = {0};
-    struct network *other = network_new(&f.model, f.backend, 7, NULL, &e);
+    struct network *other = network_new(&f.model, f.backend, 7, NULL, NETWORK_PLAIN, &e);
     assert_non_null(other);
     network_init(f.network, 5);
     network_init(other, 5);
-    uint8_t labels[7] = {1, 2, 3, 4}, predicted[4], again[7];
+    int32_t labels[7] = {1, 2, 3, 4}, predicted[4], again[7];
+    struct targets targets = {.classes = labels, .samples = 4};
+    float *input = network_input(f.network), *its_input = network_input(other);
     for (int i = 0; i < 4 * 784; i++)
-        network_input(f.network)[i] = network_input(other)[i] = (float)(i * 37 % 101) / 50 - 1;
+        input[i] = its_input[i] = (float)(i * 37 % 101) / 50 - 1;
     struct loss_sum sum, same;
-    assert_true(network_evaluate(f.network, labels, 4, &sum, predicted, &e));
-    assert_true(network_evaluate(other, labels, 4, &same, again, &e));
+    assert_true(network_evaluate(f.network, &targets, &sum, predicted, &e));
+    assert_true(network_evaluate(other, &targets, &same, again, &e));
     assert_float_equal(sum.loss, same.loss, 1e-5);
-    assert_memory_equal(predicted, again, 4);
+    assert_memory_equal(predicted, again, 4 * sizeof *predicted);
     for (int i = 1; i < other->stage_count; i++)
         assert_string_equal(f.backend->ops->implementation(other->stages[i], PASS_BACKWARD_DATA), "");
     network_free(other);
