@@ -68,11 +68,10 @@ static void facts_of_job(struct run_model *m)
     if (job->kind != JOB_TRAIN)
         return;
     struct model_spec spec;
-    bool known = job->train.layers
-                     ? model_from_json(job->train.layers, &spec, NULL) && model_resolve(&spec, NULL)
-                     : model_named(job->train.model, &spec, NULL);
-    if (known)
+    if (job->train.layers && model_from_json(job->train.layers, &spec, NULL)) {
         m->parameters = (double)spec.parameters;
+        model_free(&spec);
+    }
     /* The embedded data set has 60 000 training images; a short last batch is dropped. */
     long global = (long)job->train.batch * job->ranks;
     if (job->train.epochs > 0 && !strcmp(job->train.data, "mnist") && global > 0)

@@ -202,8 +202,8 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
     char parameters[32] = "";
     if (isfinite(m->parameters))
         grouped(m->parameters, parameters, sizeof parameters);
-    snprintf(lines[count++], 96, "%s%s%s%s", t->layers ? "your model" : t->model, *parameters ? ", " : "",
-             parameters, *parameters ? " parameters" : "");
+    snprintf(lines[count++], 96, "%.40s%s%s%s", t->model, *parameters ? ", " : "", parameters,
+             *parameters ? " parameters" : "");
     if (m->ranks > 1)
         snprintf(lines[count++], 96, "batch %d %s %d ranks = %d", t->batch, c->utf8 ? "×" : "x", m->ranks,
                  t->batch * m->ranks);

@@ -346,12 +346,13 @@ static int open_functions(lua_State *L)
 {
     struct lua_api *api = lua_touserdata(L, 1);
     lua_pushglobaltable(L);
-    const luaL_Reg *lists[] = {functions, lua_api_model_functions, lua_api_optimizer_functions,
+    const luaL_Reg *lists[] = {functions, lua_api_optimizer_functions,
                                api->learner_text ? lua_api_check_functions : NULL, NULL};
     for (int i = 0; lists[i]; i++) {
         lua_pushlightuserdata(L, api);
         luaL_setfuncs(L, lists[i], 1);
     }
+    lua_api_model_open(L);
     if (api->learner_text) {
         lua_pushboolean(L, api->instant);
         lua_setfield(L, -2, "instant");
@@ -386,9 +387,12 @@ void lua_api_close(struct lua_api *api)
 
 bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown, struct lua_fault *f)
 {
-    return (lua_sandbox_load(api->sandbox, text, length, shown, f) &&
-            lua_sandbox_call(api->sandbox, 0, 0, f)) ||
-           api->ended;
+    lua_State *L = lua_sandbox_state(api->sandbox);
+    if (!lua_sandbox_load(api->sandbox, text, length, shown, f) || !lua_sandbox_call(api->sandbox, 0, 1, f))
+        return api->ended;
+    lua_pushcfunction(L, lua_api_model_returned);
+    lua_insert(L, -2);
+    return lua_sandbox_call(api->sandbox, 1, 0, f);
 }
 
 static int push_global(lua_State *L)

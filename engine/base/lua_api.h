@@ -2,8 +2,17 @@
  * lua_api.h - what a script may call: the description of models and jobs, experiments, and (in a check) the judge's
  * tools. `ringside run --help` has the short form.
  *
- *   model{ conv2d{32, 3}, relu{}, maxpool{2}, flatten{}, dense{10}, input = {1, 28, 28} }
- *   conv2d{channels, kernel, stride =, padding =}  relu{}  maxpool{size}  flatten{}  dense{units}
+ *   model{ conv2d{32, 3}, relu{}, maxpool{2}, flatten{}, dense{10}, input = {1, 28, 28} | {tokens = 100} |
+ *          {steps = 28, features = 28}, name =, loss = "cross_entropy" | "bce" | "mse", label_smoothing = 0.1 }
+ *       the layers in order; a list of layers { ... } among them stands for the layers in it
+ *   conv2d{channels, kernel, stride =, padding =, dilation =, groups =, bias = false}   kernel and so on: 3 or {1, 7}
+ *   maxpool{size, stride =, padding =}  avgpool{size, ...}  global_avgpool{}
+ *   batchnorm{sync =, epsilon =, momentum =}  layernorm{epsilon =}  dropout{rate}
+ *   relu{}  leaky_relu{slope}  gelu{}  tanh{}  sigmoid{}  dense{units, bias = false}
+ *   embedding{vocabulary, units}  simple_rnn{units, last = true}  lstm{units, last = true}
+ *   flatten{}  reshape{channels, height, width} | reshape{steps, features}
+ *   residual{ layers ..., shortcut = {layers ...} }  branches{ {layers ...}, {layers ...} }
+ *   gan{ generator = model{...}, discriminator = model{...} }
  *   sgd{lr =, momentum =, nesterov =, weight_decay =}  lars{lr =, momentum =, weight_decay =}
  *   adam{lr =, weight_decay =}  adamw{...}  lamb{...}
  *   train{ model = "cnn" | model{...}, data = "mnist", ranks =, batch = (per rank), epochs = | steps = | seconds =,
@@ -67,6 +76,9 @@ void lua_api_close(struct lua_api *api);
 /* Runs a script with the API. False and *f; but a check that ended because of the learner's file is true. */
 bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown,
                  struct lua_fault *f);
+
+/* The model or gan that a script that has run returned, or else described last, as JSON: a new reference. NULL: none. */
+json_t *lua_api_description(struct lua_api *api, struct error *e);
 
 /* Whether a script that has run defines a function of its own called `name` and has called nothing of the API. */
 bool lua_api_defines_only(struct lua_api *api, const char *name);

@@ -18,7 +18,11 @@ void lua_api_request(lua_State *L, struct lua_api *api, const char *name);
 /* Pushes the list of recorded calls. */
 void lua_api_push_calls(lua_State *L);
 
-extern const luaL_Reg lua_api_model_functions[];     /* lua_api_model.c */
+/* lua_api_model.c: sets the functions that describe models as fields of the table at the top. */
+void lua_api_model_open(lua_State *L);
+/* Called with what a script returned: where it is a model, that is what the script describes. */
+int lua_api_model_returned(lua_State *L);
+
 extern const luaL_Reg lua_api_optimizer_functions[]; /* lua_api_optimizer.c */
 extern const luaL_Reg lua_api_check_functions[];     /* lua_api_check.c */
 

@@ -1,7 +1,6 @@
 #include "engine/base/lua_args.h"
 
 #include <lauxlib.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +64,7 @@ static void unknown_key(lua_State *L, const char *function, const char *key, con
                known->key ? lua_tostring(L, -1) : "nothing");
 }
 
-static bool fits(lua_State *L, int types)
+bool lua_args_fit(lua_State *L, int types)
 {
     switch (lua_type(L, -1)) {
     case LUA_TSTRING: return types & LUA_ARG_TEXT;
@@ -121,7 +120,7 @@ void lua_args_check(lua_State *L, const char *function, const struct lua_arg *kn
                        key);
         if (!k->key)
             unknown_key(L, function, key, known);
-        if (!fits(L, k->types)) {
+        if (!lua_args_fit(L, k->types)) {
             char expected[120];
             describe(k->types, expected, sizeof expected);
             luaL_error(L, "%s{ %s = ... } needs %s, but got %s %s", function, key, expected,

@@ -5,6 +5,7 @@
 #define RINGSIDE_BASE_LUA_ARGS_H
 
 #include <lua.h>
+#include <stdbool.h>
 
 /* What a key may hold; several may be joined with |. */
 enum {
@@ -23,5 +24,7 @@ struct lua_arg {
 
 /* Raises a Lua error unless argument 1 is a table that fits. Absent (nil) counts as an empty table, and is replaced. */
 void lua_args_check(lua_State *L, const char *function, const struct lua_arg *known);
+/* Whether the value at the top is of one of the types. */
+bool lua_args_fit(lua_State *L, int types);
 
 #endif

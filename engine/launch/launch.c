@@ -11,6 +11,7 @@
 #include "engine/launch/plan.h"
 #include "engine/launch/replay.h"
 #include "engine/launch/supervise.h"
+#include "engine/spec/model_lua.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -234,9 +235,22 @@ static void undo(const char *dir)
     rmdir(dir);
 }
 
-static bool prepare(struct job *job, struct error *e)
+/* Ranks know no Lua: they get the description itself. The name is kept for the eye. */
+static bool read_model(struct job *job, struct error *e)
 {
-    if (!job_validate(job, e))
+    struct job_train *t = &job->train;
+    if (t->layers ? !model_check(t->layers, e) : !(t->layers = model_description(t->model, e)))
+        return error_wrap(e, "model");
+    snprintf(t->model, sizeof t->model, "%s", event_text(t->layers, "name", "model"));
+    return true;
+}
+
+/* Makes a copy whose parts are its own; job_clear it. */
+static bool prepare(const struct job *given, struct job *job, struct error *e)
+{
+    *job = *given;
+    json_incref(job->train.layers);
+    if (!job_validate(job, e) || (job->kind == JOB_TRAIN && !read_model(job, e)))
         return false;
     if (job->kind == JOB_TRAIN && strcmp(job->train.data, "mnist") != 0 &&
         !make_absolute("data", job->train.data, e))
@@ -276,10 +290,11 @@ static bool start_in(struct job *job, const char *dir, struct error *e)
 
 bool launch_start(const struct job *job, char dir[PATH_MAX], struct error *e)
 {
-    struct job resolved = *job; /* what it owns stays the caller's */
-    if (!prepare(&resolved, e))
-        return false;
-    return rundir_create(NULL, resolved.label, dir, e) ? start_in(&resolved, dir, e) : no_place(e);
+    struct job resolved;
+    bool ok = prepare(job, &resolved, e) &&
+              (rundir_create(NULL, resolved.label, dir, e) ? start_in(&resolved, dir, e) : no_place(e));
+    job_clear(&resolved);
+    return ok;
 }
 
 static bool is_empty_folder(const char *path)
@@ -294,21 +309,24 @@ static bool is_empty_folder(const char *path)
     return n <= 2;
 }
 
-bool launch_start_in(const struct job *job, const char *out, char dir[PATH_MAX], struct error *e)
+/* The caller's folder, made where it is not there. */
+static bool make_place(const char *out, char dir[PATH_MAX], struct error *e)
 {
-    struct job resolved = *job;
     struct stat st;
-    if (!prepare(&resolved, e))
-        return false;
     if (stat(out, &st) == 0 && !is_empty_folder(out))
         return error_set(e, ERROR_INPUT, "out: %s exists and is not an empty folder; name another one", out);
     if (!path_make(out, e))
         return error_wrap(e, "out");
-    if (!realpath(out, dir))
-        return error_errno(e, ERROR_FAILED, "%s cannot be found", out);
-    if (!start_in(&resolved, dir, e))
-        return false;
-    return rundir_link(dir, resolved.label, e);
+    return realpath(out, dir) || error_errno(e, ERROR_FAILED, "%s cannot be found", out);
+}
+
+bool launch_start_in(const struct job *job, const char *out, char dir[PATH_MAX], struct error *e)
+{
+    struct job resolved;
+    bool ok = prepare(job, &resolved, e) && make_place(out, dir, e) && start_in(&resolved, dir, e) &&
+              rundir_link(dir, resolved.label, e);
+    job_clear(&resolved);
+    return ok;
 }
 
 bool launch_replay(const char *recording, double speed, char dir[PATH_MAX], struct error *e)

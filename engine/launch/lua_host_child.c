@@ -3,16 +3,14 @@
  */
 #include "engine/base/event.h"
 #include "engine/base/lua_api.h"
+#include "engine/base/lua_jail.h"
 #include "engine/launch/lua_host.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -98,31 +96,6 @@ static json_t *ask(struct lua_channel *c, json_t *request, struct error *e)
     return value;
 }
 
-/* From here on the process can reach nothing but its socket. */
-static void lock_in(int fd)
-{
-    static const struct {
-        __rlimit_resource_t resource;
-        rlim_t limit;
-    } limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_NOFILE, 0}};
-    DIR *list = opendir("/proc/self/fd");
-    if (list) {
-        int own = dirfd(list);
-        for (struct dirent *entry; (entry = readdir(list));) {
-            int other = atoi(entry->d_name);
-            if (other != fd && other != own && other != STDERR_FILENO && entry->d_name[0] != '.')
-                close(other);
-        }
-        closedir(list);
-    }
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        setrlimit(limits[i].resource, &(struct rlimit){limits[i].limit, limits[i].limit});
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    signal(SIGTERM, SIG_IGN); /* the parent ends it, after it has stopped what it asked for */
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static json_t *fault_object(const struct lua_fault *f)
 {
     char sentence[1400];
@@ -148,7 +121,7 @@ static _Noreturn void child(const struct lua_host_script *script, int fd)
     const struct lua_limits limits = {LUA_SANDBOX_MEMORY, lua_host_seconds(script)};
     struct lua_fault fault = {0};
     struct error e = {0};
-    lock_in(fd);
+    lua_jail_enter(fd);
     api.sandbox = lua_sandbox_open(&limits, &e);
     bool ok = api.sandbox && lua_api_open(&api, &e);
     json_t *end = json_object();

@@ -44,16 +44,17 @@ static void take_flag(const json_t *args, const char *key, bool *value)
         *value = json_is_true(flag);
 }
 
+/* A model{} or gan{} as it is; a name or a file is looked up where the job is started. */
 static bool take_model(const json_t *args, struct job *job, struct error *e)
 {
     json_t *model = json_object_get(args, "model");
-    struct model_spec spec;
     if (!json_is_object(model))
         return take_text(args, "model", job->train.model, sizeof job->train.model, e);
-    if (!model_from_json(model, &spec, e) || !model_resolve(&spec, e))
+    if (!model_check(model, e))
         return false;
-    job->train.layers = model_to_json(&spec);
-    return job->train.layers || error_set(e, ERROR_FAILED, "out of memory for the model");
+    snprintf(job->train.model, sizeof job->train.model, "%s", event_text(model, "name", "model"));
+    job->train.layers = json_incref(model);
+    return true;
 }
 
 static bool take_optimizer(const json_t *args, struct job *job, struct error *e)

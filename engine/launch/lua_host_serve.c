@@ -4,6 +4,7 @@
 #include "engine/launch/lua_host.h"
 
 #include "engine/base/event.h"
+#include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/base/sink.h"
 #include "engine/launch/launch.h"
@@ -159,6 +160,18 @@ static void set_answer(struct lua_host *h, json_t *answer, struct nested *n)
     }
 }
 
+/* A model's file lies where the script does: the host's working directory is the run's. */
+static bool find_model(const struct lua_host *h, struct job *job, struct error *e)
+{
+    char *model = job->train.model, path[PATH_MAX];
+    const char *slash = strrchr(h->learner, '/'), *end = strrchr(model, '.');
+    bool file = strchr(model, '/') || (end && !strcmp(end, ".lua"));
+    if (job->train.layers || !file || *model == '/' || !slash)
+        return true;
+    int n = snprintf(path, sizeof path, "%.*s", (int)(slash - h->learner), h->learner);
+    return n >= 0 && path_join(path, path, model, e) && memcpy(model, path, strlen(path) + 1);
+}
+
 static json_t *train(struct lua_host *h, const json_t *args, struct error *e)
 {
     static const char *const figures[] = {"accuracy", "loss", "samples_per_s", "wall_s"};
@@ -166,7 +179,7 @@ static json_t *train(struct lua_host *h, const json_t *args, struct error *e)
     struct nested n = {0};
     json_t *answer = NULL;
     bool detach = json_is_true(json_object_get(args, "detach"));
-    if (!lua_host_train_job(args, &job, e) || !start(h, &job, &n, e))
+    if (!lua_host_train_job(args, &job, e) || !find_model(h, &job, e) || !start(h, &job, &n, e))
         goto out;
     if (detach) {
         answer = json_object();

@@ -4,7 +4,6 @@
 #include "engine/spec/job.h"
 
 #include "engine/spec/job_fields.h"
-#include "engine/spec/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -40,7 +39,7 @@ const struct job_field job_common_fields[] = {
 };
 
 static const struct job_field train_fields[] = {
-    CHOICE(train.model, "model", NULL), /* one of model_names() */
+    CHOICE(train.model, "model", NULL),
     NUMBER(train.layers, "layers", JSON, 0, 0),
     CHOICE(train.data, "data", NULL),
     NUMBER(train.batch, "batch", INT, 1, 65536),
@@ -199,8 +198,7 @@ void job_default_label(const struct job *job, char *label, size_t size)
     switch (job->kind) {
     case JOB_TRAIN:
         slash = strrchr(job->train.data, '/');
-        snprintf(label, size, "%s-%s", job->train.layers ? "model" : job->train.model,
-                 slash && slash[1] ? slash + 1 : job->train.data);
+        snprintf(label, size, "%s-%s", job->train.model, slash && slash[1] ? slash + 1 : job->train.data);
         break;
     case JOB_ALLREDUCE: snprintf(label, size, "allreduce"); break;
     case JOB_RANKS: snprintf(label, size, "ranks"); break;
@@ -292,19 +290,6 @@ static bool check_field(const struct job *job, const struct job_field *f, struct
     return true;
 }
 
-static bool check_model(const char *name, struct error *e)
-{
-    char known[128] = "", words[128];
-    for (const char *const *p = model_names(); *p; p++) {
-        if (!strcmp(*p, name))
-            return true;
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", used ? "|" : "", *p);
-    }
-    name_choices(known, words, sizeof words);
-    return error_set(e, ERROR_INPUT, "model: expected %s, got '%s'", words, name);
-}
-
 /* Values that are fine by themselves and not together. */
 static bool check_recipe(const struct job_train *t, struct error *e)
 {
@@ -337,9 +322,9 @@ static bool check_train(const struct job *job, struct error *e)
     for (const struct job_field *f = train_fields; f->name; f++)
         if (!check_field(job, f, e))
             return false;
-    if (!t->layers && !check_model(t->model, e))
-        return false;
-    if (t->layers && !json_is_object(t->layers) && !json_is_array(t->layers))
+    if (!t->layers && !*t->model) /* whether there is one of that name shows when its file is read */
+        return error_set(e, ERROR_INPUT, "model: expected the name of a model or a Lua file, got nothing");
+    if (t->layers && !json_is_object(t->layers))
         return error_set(e, ERROR_INPUT, "layers: expected the description of a model");
     if (!*t->data)
         return error_set(e, ERROR_INPUT,

@@ -26,17 +26,17 @@ enum job_kind {
 };
 
 struct job_train {
-    char model[64];      /* a known name: "cnn", "mlp" */
-    json_t *layers;      /* or a model of the learner's own: the JSON of a model_spec; owned; else NULL */
-    char data[PATH_MAX]; /* "mnist" or a directory with the four IDX files */
-    int batch;           /* per rank */
-    int epochs;          /* 0 where steps or seconds bound the run */
-    long steps;          /* 0: no such bound */
-    double seconds;      /* 0: no such bound */
-    int accumulate;      /* batches of each rank that are summed for one step */
-    char optimizer[16];  /* "sgd", "adam", "adamw", "lars", "lamb" */
-    double momentum;     /* of sgd and lars */
-    bool nesterov;       /* sgd */
+    char model[PATH_MAX]; /* a name ("cnn") or a Lua file; once it has been read, the model's name */
+    json_t *layers;       /* the model as JSON (model.h), filled in by the launcher where it is NULL; owned */
+    char data[PATH_MAX];  /* "mnist" or a directory with the four IDX files */
+    int batch;            /* per rank */
+    int epochs;           /* 0 where steps or seconds bound the run */
+    long steps;           /* 0: no such bound */
+    double seconds;       /* 0: no such bound */
+    int accumulate;       /* batches of each rank that are summed for one step */
+    char optimizer[16];   /* "sgd", "adam", "adamw", "lars", "lamb" */
+    double momentum;      /* of sgd and lars */
+    bool nesterov;        /* sgd */
     double weight_decay; /* sgd and adam: added to the gradient; adamw, lars, lamb: as their papers have it */
     double clip;         /* largest norm of the whole gradient; 0: any */
     char schedule[16];   /* "constant", "onecycle", "step", "cosine" */

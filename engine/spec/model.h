@@ -8,6 +8,9 @@
  *         {"kind": "conv2d", "channels": 32, "kernel": 3}, {"kind": "relu"}, {"kind": "maxpool", "size": 2},
  *         {"kind": "residual", "layers": [...], "shortcut": [...]},
  *         {"kind": "flatten"}, {"kind": "dense", "units": 10}]}
+ * Of a sequence the input is {"steps": 28, "features": 28}, of tokens {"tokens": 100}; "loss" is "cross_entropy" (the
+ * default), "bce" or "mse", "label_smoothing" a share. Two networks against each other are {"name": ..., "generator":
+ * MODEL, "discriminator": MODEL}: two models, each made by model_from_json.
  * Unknown fields are errors. Errors are ERROR_INPUT and name the layer by its number, from 1, and what it gets and needs.
  *
  * Parameters lie in one buffer in layer order, each layer's tensors in the order of `tensors`: the layout of checkpoints
@@ -20,6 +23,7 @@
 #include "engine/base/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -125,8 +129,10 @@ struct model_spec {
     double activation_bytes; /* outputs of all layers, one sample, float32 */
 };
 
-/* Makes *model; free it. Nothing to free where it fails. */
+/* Makes *model and resolves it; free it. Nothing to free where it fails. */
 bool model_from_json(const json_t *object, struct model_spec *model, struct error *e);
+/* Whether it is a model, or two that make a gan. */
+bool model_check(const json_t *object, struct error *e);
 bool model_copy(const struct model_spec *from, struct model_spec *to, struct error *e);
 void model_free(struct model_spec *model);
 
@@ -141,6 +147,8 @@ const char *layer_kind_name(enum layer_kind kind); /* "conv2d", "relu", ... */
 const char *loss_kind_name(enum loss_kind kind);   /* "cross_entropy", "bce", "mse" */
 /* "conv2d 32, 3×3", "maxpool 2", "dense 10": for messages and the screen. Returns text. */
 const char *layer_describe(const struct layer_spec *layer, char text[64]);
+/* A layer's name as a learner counts: "7.branches.1.2" is "layer 8, branch 2, layer 3". Returns text. */
+const char *layer_place(const char *name, char text[96]);
 /* Of the learned tensors: NULL where the layer has none of that name. */
 const struct layer_tensor *layer_tensor(const struct layer_spec *layer, const char *name);
 size_t layer_parameters(const struct layer_spec *layer);
