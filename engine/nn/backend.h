@@ -72,11 +72,7 @@ struct loss_sum {
     long rows;
 };
 
-/* One step of Adam (D. Kingma and J. Ba, Adam: a method for stochastic optimization, ICLR 2015). */
-struct adam_step {
-    double lr, beta1, beta2, epsilon;
-    long step; /* from 1: corrects the bias of the moments */
-};
+struct optimizer_step; /* engine/nn/optimizer.h */
 
 struct backend_ops {
     const char *name; /* "cpu": shown to the learner */
@@ -110,11 +106,9 @@ struct backend_ops {
     bool (*read_gradient)(struct stage *s, float *out, struct error *e);
     bool (*write_gradient)(struct stage *s, const float *gradient, struct error *e);
 
-    /* One pass over the parameters; the sum of the squared gradients comes back with it. */
-    bool (*adam)(struct backend *b, const struct adam_step *step, float *parameters, const float *gradients,
-                 float *first, float *second, size_t n, double *gradient_squares, struct error *e);
-    bool (*sgd)(struct backend *b, double lr, double momentum, float *parameters, const float *gradients,
-                float *velocity, size_t n, double *gradient_squares, struct error *e);
+    /* One step of an optimiser; the square of the gradient's norm comes back with it. */
+    bool (*optimize)(struct backend *b, const struct optimizer_step *step, double *gradient_squares,
+                     struct error *e);
 
     /* The library's name of the implementation that does the pass, "" where there is none. */
     const char *(*implementation)(const struct stage *s, enum pass pass);

@@ -119,9 +119,7 @@ bool cpu_loss(struct stage *last, const struct loss_spec *loss, const struct tar
               struct loss_sum *sum, int32_t *predicted, struct error *e);
 
 /* cpu_optimizer.c */
-bool cpu_adam(struct backend *b, const struct adam_step *step, float *parameters, const float *gradients,
-              float *first, float *second, size_t n, double *gradient_squares, struct error *e);
-bool cpu_sgd(struct backend *b, double lr, double momentum, float *parameters, const float *gradients,
-             float *velocity, size_t n, double *gradient_squares, struct error *e);
+bool cpu_optimize(struct backend *b, const struct optimizer_step *step, double *gradient_squares,
+                  struct error *e);
 
 #endif

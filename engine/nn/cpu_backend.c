@@ -316,8 +316,7 @@ static const struct backend_ops cpu_ops = {
     .read = cpu_read,
     .read_gradient = cpu_read_gradient,
     .write_gradient = cpu_write_gradient,
-    .adam = cpu_adam,
-    .sgd = cpu_sgd,
+    .optimize = cpu_optimize,
     .implementation = cpu_implementation,
     .close = cpu_close,
 };

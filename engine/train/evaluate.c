@@ -3,23 +3,14 @@
 #include "engine/base/event.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum { EVAL_BATCH = 200, FIRST_SAMPLES = 4, WRONG_SAMPLES = 4 };
+enum { FIRST_SAMPLES = 4, WRONG_SAMPLES = 4 };
 
-bool evaluator_init(struct evaluator *v, const struct model_spec *model, struct backend *backend,
-                    const struct dataset *test, struct error *e)
-{
-    v->test = test;
-    v->network = network_new(model, backend, EVAL_BATCH, NULL, NETWORK_PLAIN, e);
-    return v->network != NULL;
-}
-
-void evaluator_free(struct evaluator *v)
-{
-    network_free(v->network);
-    v->network = NULL;
-}
+/* Numbers, classes and predicted classes of a batch's samples. */
+struct batch {
+    uint32_t *which;
+    int32_t *classes, *predicted;
+};
 
 /* The image as two hexadecimal digits a pixel. */
 static bool emit_sample(struct event_sink *sink, const struct dataset *d, uint32_t row, int label,
@@ -51,42 +42,76 @@ static bool emit_sample(struct event_sink *sink, const struct dataset *d, uint32
     return sink_emit(sink, event, e);
 }
 
-bool evaluate(struct evaluator *v, const struct network *trained, struct comm *comm, struct event_sink *sink,
+/* A few of a batch's samples, the first ones and the first wrong ones. */
+struct shown {
+    int right, wrong;
+};
+
+static bool emit_samples(struct event_sink *sink, const struct dataset *d, const struct batch *b, int n,
+                         struct shown *shown, struct error *e)
+{
+    if (d->vocabulary > 0 || d->shape.channels != 1)
+        return true;
+    for (int i = 0; i < n; i++) {
+        bool right = b->predicted[i] == b->classes[i];
+        if (right ? shown->right >= FIRST_SAMPLES : shown->wrong >= WRONG_SAMPLES)
+            continue;
+        if (!emit_sample(sink, d, b->which[i], b->classes[i], b->predicted[i], e))
+            return false;
+        shown->right += right;
+        shown->wrong += !right;
+    }
+    return true;
+}
+
+static bool batch_new(struct batch *b, size_t samples, size_t targets, struct error *e)
+{
+    b->which = calloc(samples, sizeof *b->which);
+    b->classes = calloc(samples * targets, sizeof *b->classes);
+    b->predicted = calloc(samples * targets, sizeof *b->predicted);
+    return (b->which && b->classes && b->predicted) ||
+           error_set(e, ERROR_FAILED, "not enough memory to test the model");
+}
+
+static void batch_free(struct batch *b)
+{
+    free(b->which);
+    free(b->classes);
+    free(b->predicted);
+}
+
+static bool evaluate_share(struct network *n, const struct dataset *d, int rank, int ranks, struct batch *b,
+                           struct event_sink *sink, struct loss_sum *sum, struct error *e)
+{
+    struct shown shown = {0};
+    long stride = (long)ranks * n->batch;
+    for (long begin = (long)rank * n->batch; begin < d->rows; begin += stride) {
+        int samples = d->rows - begin < n->batch ? (int)(d->rows - begin) : n->batch;
+        for (int i = 0; i < samples; i++)
+            b->which[i] = (uint32_t)(begin + i);
+        struct loss_sum part;
+        struct targets targets = {.classes = b->classes, .samples = samples};
+        if (!dataset_batch(d, b->which, samples, network_input(n), b->classes, e) ||
+            !network_evaluate(n, &targets, &part, b->predicted, e) ||
+            (rank == 0 && !emit_samples(sink, d, b, samples, &shown, e)))
+            return false;
+        sum->loss += part.loss;
+        sum->correct += part.correct;
+        sum->rows += part.rows;
+    }
+    return true;
+}
+
+bool evaluate(struct network *n, const struct dataset *d, struct comm *comm, struct event_sink *sink,
               double *loss, double *accuracy, struct error *e)
 {
-    const struct dataset *d = v->test;
-    memcpy(v->network->parameters, trained->parameters, trained->model.parameters * sizeof(float));
-    memcpy(v->network->state, trained->state, trained->model.states * sizeof(float));
-    uint32_t which[EVAL_BATCH];
-    int32_t labels[EVAL_BATCH], predicted[EVAL_BATCH];
+    struct batch b = {0};
     struct loss_sum sum = {0};
-    int rank = comm_rank(comm), size = comm_size(comm), right_shown = 0, wrong_shown = 0;
-    for (uint32_t begin = (uint32_t)rank * EVAL_BATCH; begin < d->rows;
-         begin += (uint32_t)size * EVAL_BATCH) {
-        int n = d->rows - begin < EVAL_BATCH ? (int)(d->rows - begin) : EVAL_BATCH;
-        for (int i = 0; i < n; i++)
-            which[i] = begin + (uint32_t)i;
-        if (!dataset_batch(d, which, n, network_input(v->network), labels, e))
-            return false;
-        struct loss_sum part;
-        struct targets targets = {.classes = labels, .samples = n};
-        if (!network_evaluate(v->network, &targets, &part, predicted, e))
-            return false;
-        sum.loss += part.loss;
-        sum.correct += part.correct;
-        sum.rows += part.rows;
-        for (int i = 0; rank == 0 && i < n; i++) {
-            bool right = predicted[i] == labels[i];
-            if (right ? right_shown >= FIRST_SAMPLES : wrong_shown >= WRONG_SAMPLES)
-                continue;
-            if (!emit_sample(sink, d, which[i], labels[i], predicted[i], e))
-                return false;
-            right_shown += right;
-            wrong_shown += !right;
-        }
-    }
+    bool ok = batch_new(&b, (size_t)n->batch, (size_t)d->targets, e) &&
+              evaluate_share(n, d, comm_rank(comm), comm_size(comm), &b, sink, &sum, e);
+    batch_free(&b);
     double total[3] = {sum.loss, (double)sum.correct, (double)sum.rows};
-    if (!comm_sum_double(comm, total, 3, e))
+    if (!ok || !comm_sum_double(comm, total, 3, e))
         return false;
     *loss = total[0] / total[2];
     *accuracy = total[1] / total[2];

@@ -13,6 +13,15 @@ void meter_reset(struct meter *m)
     m->began = sink_clock();
 }
 
+void meter_add(struct meter *m, double data_s, double compute_s, double comm_s, double loss)
+{
+    m->steps++;
+    m->data_s += data_s;
+    m->compute_s += compute_s;
+    m->comm_s += comm_s;
+    m->loss += loss;
+}
+
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
                     long global_batch, double lr, double grad_norm, struct error *e)
 {

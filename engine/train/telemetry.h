@@ -18,6 +18,8 @@ struct meter {
 };
 
 void meter_reset(struct meter *m);
+/* One step more. */
+void meter_add(struct meter *m, double data_s, double compute_s, double comm_s, double loss);
 
 /* One `step` event of the steps in the meter: the times of one step are their means, loss too. */
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,

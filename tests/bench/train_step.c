@@ -8,6 +8,7 @@
 #include "engine/data/dataset.h"
 #include "engine/data/order.h"
 #include "engine/nn/network.h"
+#include "engine/nn/optimizer.h"
 #include "engine/spec/model_lua.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ struct bench {
     struct order order;
     struct backend *backend;
     struct network *network;
-    float *gradients, *first, *second;
+    struct optimizer *optimizer;
+    float *gradients;
     int32_t *labels;
     int batch;
     long step;
@@ -41,12 +43,12 @@ static bool set_up(struct bench *b, int threads, const char *data, struct error 
         return false;
     size_t bytes = (model.parameters * sizeof(float) + 63) / 64 * 64;
     b->gradients = aligned_alloc(64, bytes);
-    b->first = calloc(model.parameters, sizeof(float));
-    b->second = calloc(model.parameters, sizeof(float));
     b->labels = malloc((size_t)b->batch * sizeof *b->labels);
-    if (!b->gradients || !b->first || !b->second || !b->labels)
+    if (!b->gradients || !b->labels)
         return error_set(e, ERROR_FAILED, "not enough memory");
-    if (!(b->network = network_new(&model, b->backend, b->batch, b->gradients, NETWORK_PLAIN, e)))
+    struct optimizer_spec adam;
+    if (!(b->network = network_new(&model, b->backend, b->batch, b->gradients, NETWORK_PLAIN, e)) ||
+        !optimizer_named("adam", &adam, e) || !(b->optimizer = optimizer_new(&adam, &model, b->backend, e)))
         return false;
     network_init(b->network, 1);
     model_free(&model);
@@ -62,20 +64,17 @@ static bool one_step(struct bench *b, struct error *e)
         !network_gradients(b->network, &(struct targets){.classes = b->labels, .samples = b->batch},
                            1.0 / b->batch, &sum, e))
         return false;
-    struct adam_step adam = {.lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .step = b->step};
-    return b->backend->ops->adam(b->backend, &adam, b->network->parameters, b->gradients, b->first, b->second,
-                                 b->network->model.parameters, &squares, e);
+    return optimizer_take_step(b->optimizer, 1e-3, b->network->parameters, b->gradients, &squares, e);
 }
 
 static void tear_down(struct bench *b)
 {
+    optimizer_free(b->optimizer);
     network_free(b->network);
     backend_close(b->backend);
     order_free(&b->order);
     dataset_free(&b->data);
     free(b->gradients);
-    free(b->first);
-    free(b->second);
     free(b->labels);
 }
 

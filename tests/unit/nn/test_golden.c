@@ -1,6 +1,7 @@
 /* Ten training steps of five models with two optimisers against PyTorch: tests/golden/make_golden.py. */
 #include "engine/base/random.h"
 #include "engine/nn/network.h"
+#include "engine/nn/optimizer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,12 +65,14 @@ static void compare_run(const json_t *run, int threads)
     if (!model_from_json(json_object_get(run, "model"), &model, &e))
         fail_msg("%s", e.text);
     int batch = (int)json_integer_value(json_object_get(run, "batch"));
-    bool adam = strcmp(json_string_value(json_object_get(run, "optimizer")), "adam") == 0;
+    struct optimizer_spec spec;
+    assert_true(optimizer_named(json_string_value(json_object_get(run, "optimizer")), &spec, &e));
+    double rate = spec.kind == OPTIMIZER_ADAM ? 1e-3 : 0.05;
     struct backend *backend = backend_cpu_open(threads, &e);
     float *gradients = calloc(model.parameters, sizeof(float));
-    float *first = calloc(model.parameters, sizeof(float)), *second = calloc(model.parameters, sizeof(float));
     struct network *network = network_new(&model, backend, batch, gradients, NETWORK_PLAIN, &e);
-    if (!network)
+    struct optimizer *optimizer = optimizer_new(&spec, &model, backend, &e);
+    if (!network || !optimizer)
         fail_msg("%s", e.text);
     int32_t labels[MAX_BATCH];
     struct targets targets = {.classes = labels, .samples = batch};
@@ -87,14 +90,7 @@ static void compare_run(const json_t *run, int threads)
             close_to(sum.loss / batch, number(run, "losses", i), 1e-6, model.name, "loss of step", i);
             compare_gradients(run, &model, gradients);
         }
-        struct adam_step step = {
-            .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .step = (long)i + 1};
-        if (adam)
-            assert_true(backend->ops->adam(backend, &step, network->parameters, gradients, first, second,
-                                           model.parameters, &squares, &e));
-        else
-            assert_true(backend->ops->sgd(backend, 0.05, 0.9, network->parameters, gradients, first,
-                                          model.parameters, &squares, &e));
+        assert_true(optimizer_take_step(optimizer, rate, network->parameters, gradients, &squares, &e));
         double sum_of_squares = 0;
         for (size_t k = 0; k < model.parameters; k++)
             sum_of_squares += (double)gradients[k] * gradients[k];
@@ -104,12 +100,11 @@ static void compare_run(const json_t *run, int threads)
     for (size_t i = 0; i * stride < model.parameters; i++)
         close_to(network->parameters[i * stride], number(run, "parameters", i), 2e-4, model.name, "parameter",
                  i);
+    optimizer_free(optimizer);
     network_free(network);
     backend_close(backend);
     model_free(&model);
     free(gradients);
-    free(first);
-    free(second);
 }
 
 static void ten_steps(void **state)

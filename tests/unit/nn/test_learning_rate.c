@@ -1,4 +1,4 @@
-/* Learning rates against PyTorch 1.13's OneCycleLR (total_steps, max_lr, cycle_momentum=False). */
+/* Learning rates against PyTorch 1.13's schedulers: tests/golden/make_optimizers.py. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,55 +8,74 @@
 
 #include "engine/nn/learning_rate.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
-/*
- * p = [torch.nn.Parameter(torch.zeros(1))]; o = torch.optim.SGD(p, lr=1)
- * s = torch.optim.lr_scheduler.OneCycleLR(o, max_lr=PEAK, total_steps=TOTAL, cycle_momentum=False)
- * o.param_groups[0]['lr'] after `step` calls of s.step()
- */
-static const struct {
-    int total;
-    double peak;
-    int step;
-    double rate;
-} pytorch[] = {
-    {100, 0.003, 0, 0.00012},
-    {100, 0.003, 1, 0.000128441341698},
-    {100, 0.003, 20, 0.00236810937412},
-    {100, 0.003, 29, 0.003},
-    {100, 0.003, 30, 0.00299848960585},
-    {100, 0.003, 50, 0.00238168035173},
-    {100, 0.003, 98, 1.52239414643e-06},
-    {100, 0.003, 99, 1.2e-08},
-    {937, 0.003, 0, 0.00012},
-    {937, 0.003, 1, 0.000120090573567},
-    {937, 0.003, 187, 0.00228372668631},
-    {937, 0.003, 280, 0.00299999909425},
-    {937, 0.003, 281, 0.00299998606303},
-    {937, 0.003, 468, 0.0024324257147},
-    {937, 0.003, 935, 2.92061291934e-08},
-    {937, 0.003, 936, 1.2e-08},
-    {7, 0.1, 0, 0.004},
-    {7, 0.1, 1, 0.0980556627335},
-    {7, 0.1, 2, 0.091904437627},
-    {7, 0.1, 3, 0.0672683836481},
-    {7, 0.1, 5, 0.00992967918933},
-    {7, 0.1, 6, 4e-07},
-};
+static double number(const json_t *line, const char *key)
+{
+    return json_number_value(json_object_get(line, key));
+}
 
-static void test_onecycle(void **state)
+static void test_like_pytorch(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++) {
+    json_t *golden = json_load_file("tests/golden/optimizers.json", 0, NULL);
+    json_t *lines = json_object_get(golden, "schedules"), *line, *rate;
+    size_t index, step;
+    assert_int_equal(json_array_size(lines), 8);
+    json_array_foreach(lines, index, line)
+    {
+        const char *name = json_string_value(json_object_get(line, "schedule"));
         struct learning_rate l;
-        assert_true(learning_rate_init(&l, "onecycle", pytorch[i].peak, pytorch[i].total, NULL));
-        double rate = learning_rate_at(&l, pytorch[i].step);
-        if (fabs(rate - pytorch[i].rate) > 1e-10 * pytorch[i].peak)
-            fail_msg("%d steps, peak %g, step %d: %.12g, PyTorch %.12g", pytorch[i].total, pytorch[i].peak,
-                     pytorch[i].step, rate, pytorch[i].rate);
+        struct error e = {0};
+        if (!learning_rate_init(&l, name, number(line, "peak"), number(line, "steps"), &e))
+            fail_msg("%s", e.text);
+        l.step_size = number(line, "step_size");
+        l.gamma = number(line, "gamma");
+        l.warm_steps = number(line, "warm");
+        l.start = number(line, "start");
+        assert_int_equal(json_array_size(json_object_get(line, "rates")), (size_t)l.steps);
+        json_array_foreach(json_object_get(line, "rates"), step, rate)
+        {
+            double ours = learning_rate_at(&l, (double)step, (double)step / number(line, "per_epoch"));
+            if (fabs(ours - json_number_value(rate)) > 1e-8 * l.peak)
+                fail_msg("%s, %g steps, step %zu: %.12g, PyTorch %.12g", name, l.steps, step, ours,
+                         json_number_value(rate));
+        }
     }
+    json_decref(golden);
+}
+
+/* A batch eight times as large: eight times the rate, reached from the one it was meant for. */
+static void test_scaled(void **state)
+{
+    (void)state;
+    struct learning_rate l;
+    assert_true(learning_rate_init(&l, "constant", 0.1, 100, NULL));
+    learning_rate_scale(&l, 256, 2048);
+    learning_rate_warm_up(&l, 0.05);
+    assert_float_equal(learning_rate_at(&l, 0, 0), 0.1, 1e-12);
+    assert_float_equal(learning_rate_at(&l, 1, 0), 0.24, 1e-12);
+    assert_float_equal(learning_rate_at(&l, 5, 0), 0.8, 1e-12);
+    assert_float_equal(learning_rate_at(&l, 99, 0), 0.8, 1e-12);
+}
+
+/* Without scaling as if it had come from 0; a smaller batch does not begin above its peak. */
+static void test_warm_up_from_nothing(void **state)
+{
+    (void)state;
+    struct learning_rate l;
+    assert_true(learning_rate_init(&l, "constant", 0.5, 10, NULL));
+    learning_rate_scale(&l, 0, 64);
+    learning_rate_warm_up(&l, 0.4);
+    for (int step = 0; step < 10; step++)
+        assert_float_equal(learning_rate_at(&l, step, 0), step < 4 ? 0.1 * (step + 1) : 0.5, 1e-12);
+    assert_true(learning_rate_init(&l, "constant", 0.4, 10, NULL));
+    learning_rate_scale(&l, 128, 32);
+    learning_rate_warm_up(&l, 0.1);
+    assert_float_equal(learning_rate_at(&l, 0, 0), 0.05, 1e-12);
+    assert_float_equal(learning_rate_at(&l, 1, 0), 0.1, 1e-12);
 }
 
 /* Runs of one or two steps, and steps beyond the last, give a rate between zero and the peak. */
@@ -67,7 +86,7 @@ static void test_short_runs(void **state)
         for (int step = 0; step < total + 3; step++) {
             struct learning_rate l;
             assert_true(learning_rate_init(&l, "onecycle", 0.1, total, NULL));
-            double rate = learning_rate_at(&l, step);
+            double rate = learning_rate_at(&l, step, 0);
             assert_true(rate > 0 && rate <= 0.1);
         }
 }
@@ -77,7 +96,7 @@ static void test_constant(void **state)
     (void)state;
     struct learning_rate l;
     assert_true(learning_rate_init(&l, "constant", 0.05, 10, NULL));
-    assert_true(learning_rate_at(&l, 0) == 0.05 && learning_rate_at(&l, 9) == 0.05);
+    assert_true(learning_rate_at(&l, 0, 0) == 0.05 && learning_rate_at(&l, 9, 0) == 0.05);
     struct error e = {0};
     assert_false(learning_rate_init(&l, "sometimes", 0.05, 10, &e));
     assert_int_equal(e.kind, ERROR_INPUT);
@@ -87,7 +106,9 @@ static void test_constant(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_onecycle),
+        cmocka_unit_test(test_like_pytorch),
+        cmocka_unit_test(test_scaled),
+        cmocka_unit_test(test_warm_up_from_nothing),
         cmocka_unit_test(test_short_runs),
         cmocka_unit_test(test_constant),
     };

@@ -1,0 +1,270 @@
+/*
+ * setup.c - makes a trainer ready: data, model, network, optimiser, learning rate, and whether they fit together.
+ */
+#include "engine/train/trainer_internal.h"
+
+#include "engine/base/event.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- does it fit? --- */
+
+static bool same_shape(struct model_shape a, struct model_shape b)
+{
+    return a.kind == b.kind && a.channels == b.channels && a.height == b.height && a.width == b.width;
+}
+
+static bool check_input(const struct model_spec *m, const struct dataset *d, const char *data,
+                        struct error *e)
+{
+    char takes[64], has[64];
+    if (!same_shape(m->input, d->shape))
+        return error_set(e, ERROR_INPUT, "model \"%s\" takes samples of %s, dataset \"%s\" has %s", m->name,
+                         model_shape_describe(m->input, takes), data, model_shape_describe(d->shape, has));
+    for (int i = 0; i < m->layer_count; i++) {
+        const struct layer_spec *layer = &m->layers[i];
+        if (layer->kind == LAYER_EMBEDDING && layer->vocabulary < d->vocabulary)
+            return error_set(
+                e, ERROR_INPUT,
+                "layer %d of model \"%s\" embeds %d different tokens, dataset \"%s\" has %d: make it "
+                "embedding{%d, %d}",
+                i + 1, m->name, layer->vocabulary, data, d->vocabulary, d->vocabulary, layer->units);
+    }
+    return true;
+}
+
+static bool check_output(const struct model_spec *m, const struct dataset *d, const char *data,
+                         struct error *e)
+{
+    char puts_out[64];
+    struct model_shape out = model_output(m);
+    bool steps = out.kind == SHAPE_SEQUENCE;
+    int classes = steps ? out.width : (int)model_shape_elements(out), rows = steps ? out.channels : 1;
+    model_shape_describe(out, puts_out);
+    switch (m->loss.kind) {
+    case LOSS_CROSS_ENTROPY:
+        if (rows != d->targets && d->targets == 1)
+            return error_set(e, ERROR_INPUT,
+                             "model \"%s\" puts out %s, but a sample of \"%s\" has one class: let the last "
+                             "recurrent layer put out its last step only",
+                             m->name, puts_out, data);
+        if (rows != d->targets)
+            return error_set(e, ERROR_INPUT,
+                             "model \"%s\" puts out %s, but a sample of \"%s\" has %d classes, one a step",
+                             m->name, puts_out, data, d->targets);
+        if (classes != d->classes)
+            return error_set(e, ERROR_INPUT,
+                             "model \"%s\" puts out %d numbers, dataset \"%s\" has %d classes: end it with "
+                             "dense{%d}",
+                             m->name, classes, data, d->classes, d->classes);
+        return true;
+    case LOSS_BCE:
+        if (classes != 1 || rows != 1 || d->classes != 2 || d->targets != 1)
+            return error_set(
+                e, ERROR_INPUT,
+                "model \"%s\" has the loss bce, which takes one number and two classes; it puts out "
+                "%s, and dataset \"%s\" has %d classes",
+                m->name, puts_out, data, d->classes);
+        return true;
+    case LOSS_MSE: break;
+    }
+    return error_set(e, ERROR_INPUT,
+                     "model \"%s\" has the loss mse, which takes numbers, but dataset \"%s\" has classes",
+                     m->name, data);
+}
+
+/* --- making it ready --- */
+
+static bool read_data(struct trainer *tr, struct error *e)
+{
+    const struct job_train *t = tr->t;
+    if (!dataset_read(t->data, DATASET_TRAIN, &tr->train, e) ||
+        !dataset_read(t->data, DATASET_TEST, &tr->test, e))
+        return false;
+    long samples = (long)t->batch * t->accumulate;
+    int ranks = comm_size(tr->comm);
+    if (samples * ranks > tr->train.rows)
+        return error_set(
+            e, ERROR_INPUT,
+            "the global batch of %ld samples (%d ranks x %d x %d accumulated) is larger than the "
+            "training set of %u",
+            samples * ranks, ranks, t->batch, t->accumulate, tr->train.rows);
+    tr->samples = (int)samples;
+    tr->global_batch = samples * ranks;
+    tr->global_rows = (double)tr->global_batch * tr->train.targets;
+    return order_init(&tr->order, tr->train.rows, ranks, tr->samples, t->seed, e);
+}
+
+static bool choose_model(struct trainer *tr, struct error *e)
+{
+    const struct job_train *t = tr->t;
+    if (!t->layers)
+        return error_set(e, ERROR_INPUT, "the job has no description of its model \"%s\"", t->model);
+    return model_from_json(t->layers, &tr->model, e) && check_input(&tr->model, &tr->train, t->data, e) &&
+           check_output(&tr->model, &tr->train, t->data, e);
+}
+
+static bool plan_rate(struct trainer *tr, struct error *e)
+{
+    const struct job_train *t = tr->t;
+    /* Where both bound the run, the epochs are the plan that the learning rate follows, the steps where it ends. */
+    tr->total_steps = t->epochs > 0 ? t->epochs * tr->order.steps_per_epoch : t->steps;
+    double steps = tr->total_steps > 0 ? (double)tr->total_steps : STAMPS;
+    if (t->steps > 0 && t->steps < tr->total_steps)
+        tr->total_steps = t->steps;
+    if (!learning_rate_init(&tr->rate, t->schedule, t->lr, steps, e))
+        return false;
+    tr->rate.step_size = t->step_size;
+    tr->rate.gamma = t->gamma;
+    learning_rate_scale(&tr->rate, t->scale_lr, (double)tr->global_batch);
+    learning_rate_warm_up(&tr->rate, t->warmup);
+    return true;
+}
+
+/* Cores of this host shared out among its ranks, at least one each. */
+static int default_threads(int ranks)
+{
+    const char *local = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    long here = local ? strtol(local, NULL, 10) : ranks;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    return here > 0 && cores / here > 1 ? (int)(cores / here) : 1;
+}
+
+static bool sum_over_ranks(void *self, float *values, size_t n, struct error *e)
+{
+    struct trainer *tr = self;
+    double before = sink_clock();
+    bool ok = comm_allreduce(tr->comm, tr->t->algo, values, n, NULL, e);
+    tr->layers_s += sink_clock() - before;
+    return ok;
+}
+
+static bool make_network(struct trainer *tr, struct error *e)
+{
+    const struct job_train *t = tr->t;
+    int ranks = comm_size(tr->comm);
+    tr->backend = backend_cpu_open(t->threads > 0 ? t->threads : default_threads(ranks), e);
+    if (!tr->backend)
+        return false;
+    tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS, e);
+    if (tr->gradients && t->accumulate > 1)
+        tr->part = comm_buffer(tr->comm, tr->model.parameters, e);
+    if (!tr->gradients || (t->accumulate > 1 && !tr->part))
+        return false;
+    tr->network =
+        network_new(&tr->model, tr->backend, t->batch, tr->part ? tr->part : tr->gradients, NETWORK_PLAIN, e);
+    if (!tr->network)
+        return false;
+    network_init(tr->network, t->seed);
+    tr->all_ranks = (struct rank_sum){.sum = sum_over_ranks, .self = tr, .ranks = ranks};
+    tr->network->context.seed = t->seed;
+    tr->network->context.all_ranks = ranks > 1 ? &tr->all_ranks : NULL;
+    return true;
+}
+
+static bool make_optimizer(struct trainer *tr, struct error *e)
+{
+    const struct job_train *t = tr->t;
+    struct optimizer_spec spec;
+    if (!optimizer_named(t->optimizer, &spec, e))
+        return false;
+    spec.momentum = t->momentum;
+    spec.nesterov = t->nesterov;
+    spec.weight_decay = t->weight_decay;
+    spec.clip = t->clip;
+    tr->optimizer = optimizer_new(&spec, &tr->model, tr->backend, e);
+    return tr->optimizer != NULL;
+}
+
+static bool make_loader(struct trainer *tr, struct error *e)
+{
+    const struct loader_spec spec = {.data = &tr->train,
+                                     .order = &tr->order,
+                                     .rank = comm_rank(tr->comm),
+                                     .part = tr->t->batch,
+                                     .first_step = tr->step,
+                                     .ahead = loader_ahead_pays(&tr->train)};
+    int targets = tr->train.targets > tr->test.targets ? tr->train.targets : tr->test.targets;
+    tr->classes = calloc((size_t)tr->t->batch * (size_t)targets, sizeof *tr->classes);
+    if (!tr->classes)
+        return error_set(e, ERROR_FAILED, "not enough memory for the classes of a batch");
+    tr->loader = loader_new(&spec, e);
+    return tr->loader != NULL;
+}
+
+bool trainer_set_up(struct trainer *tr, struct error *e)
+{
+    if (!comm_algo_check(tr->t->algo, e) || !read_data(tr, e) || !choose_model(tr, e) || !plan_rate(tr, e) ||
+        !make_network(tr, e) || !make_optimizer(tr, e) || !make_loader(tr, e))
+        return false;
+    tr->hops = hop_log_new(e);
+    return tr->hops != NULL;
+}
+
+void trainer_tear_down(struct trainer *tr)
+{
+    loader_free(tr->loader);
+    optimizer_free(tr->optimizer);
+    network_free(tr->network);
+    model_free(&tr->model);
+    backend_close(tr->backend);
+    comm_buffer_free(tr->comm, tr->gradients);
+    comm_buffer_free(tr->comm, tr->part);
+    hop_log_free(tr->hops);
+    order_free(&tr->order);
+    dataset_free(&tr->train);
+    dataset_free(&tr->test);
+    free(tr->classes);
+}
+
+/* The recipe, as far as it is not the plainest. */
+static void set_recipe(const struct trainer *tr, json_t *event)
+{
+    const struct job_train *t = tr->t;
+    const struct optimizer_spec *spec = &tr->optimizer->spec;
+    event_set_text(event, "optimizer", t->optimizer);
+    if (spec->kind == OPTIMIZER_SGD || spec->kind == OPTIMIZER_LARS)
+        event_set_number(event, "momentum", spec->momentum);
+    if (spec->nesterov)
+        json_object_set_new(event, "nesterov", json_true());
+    if (spec->weight_decay > 0)
+        event_set_number(event, "weight_decay", spec->weight_decay);
+    if (spec->clip > 0)
+        event_set_number(event, "clip", spec->clip);
+    event_set_text(event, "schedule", t->schedule);
+    event_set_number(event, "lr", tr->rate.peak);
+    if (tr->rate.warm_steps > 0)
+        event_set_number(event, "warmup_steps", tr->rate.warm_steps);
+    if (t->accumulate > 1)
+        event_set_integer(event, "accumulate", t->accumulate);
+    event_set_text(event, "loss_function", loss_kind_name(tr->model.loss.kind));
+    event_set_text(event, "dtype", t->dtype);
+}
+
+bool trainer_emit_run(struct trainer *tr, struct error *e)
+{
+    const struct job_train *t = tr->t;
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    json_t *event = sink_event(tr->sink, "run");
+    event_set_text(event, "origin", "real");
+    event_set_text(event, "job", "train");
+    event_set_text(event, "model", tr->model.name);
+    event_set_text(event, "data", t->data);
+    event_set_integer(event, "ranks", comm_size(tr->comm));
+    json_object_set_new(event, "hosts", json_pack("[s]", host));
+    event_set_text(event, "device", "cpu");
+    event_set_integer(event, "threads", tr->backend->threads);
+    event_set_integer(event, "parameters", (long long)tr->model.parameters);
+    event_set_integer(event, "batch", t->batch);
+    event_set_integer(event, "global_batch", tr->global_batch);
+    event_set_integer(event, "train_samples", tr->train.rows);
+    event_set_integer(event, "test_samples", tr->test.rows);
+    if (tr->total_steps > 0)
+        event_set_integer(event, "total_steps", tr->total_steps);
+    set_recipe(tr, event);
+    event_set_text(event, "algo", t->algo);
+    return sink_emit(tr->sink, event, e);
+}

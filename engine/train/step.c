@@ -1,0 +1,163 @@
+/*
+ * step.c - one step of data-parallel training: the gradients of this rank's batches, their sum over all ranks, and what
+ * the optimiser makes of it; and what stops a run whose numbers are no numbers any more.
+ */
+#include "engine/train/trainer_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- gradients of this rank --- */
+
+/*
+ * Forward and backward on one batch, number `part` of the step. Between the two the outputs are looked at where the
+ * loss is no number: backward may write over them.
+ */
+static bool one_batch(struct trainer *tr, int part, double *loss, struct error *e)
+{
+    struct network *n = tr->network;
+    struct targets targets = {.classes = tr->classes, .samples = tr->t->batch};
+    struct loss_sum sum;
+    n->context.step = tr->step;
+    n->context.first_row = (long)comm_rank(tr->comm) * tr->samples + (long)part * tr->t->batch;
+    if (!network_forward(n, true, e) || !tr->backend->ops->loss(network_output(n), &n->model.loss, &targets,
+                                                                1 / tr->global_rows, &sum, NULL, e))
+        return false;
+    *loss += sum.loss;
+    if (!isfinite(sum.loss) && tr->bad_layer < 0)
+        tr->bad_layer = network_first_not_finite(n, e);
+    return network_backward(n, e);
+}
+
+static void add(float *restrict to, const float *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] += from[i];
+}
+
+/* Leaves the sum over this rank's batches in tr->gradients. */
+static bool local_gradients(struct trainer *tr, double *loss, double *data_s, struct error *e)
+{
+    size_t n = tr->model.parameters;
+    tr->bad_layer = -1;
+    for (int part = 0; part < tr->t->accumulate; part++) {
+        if (!loader_next(tr->loader, network_input(tr->network), tr->classes, data_s, e) ||
+            !one_batch(tr, part, loss, e))
+            return false;
+        if (tr->part && part == 0)
+            memcpy(tr->gradients, tr->part, n * sizeof *tr->part);
+        else if (tr->part)
+            add(tr->gradients, tr->part, n);
+    }
+    return true;
+}
+
+/* --- numbers that are none --- */
+
+/* Which layer was the first whose output was not finite, on any rank; -1: none. Collective. */
+static bool agree_on_layer(struct trainer *tr, int *layer, struct error *e)
+{
+    double first = tr->bad_layer >= 0 ? -tr->bad_layer : -HUGE_VAL;
+    if (!comm_max_double(tr->comm, &first, 1, e))
+        return false;
+    *layer = isfinite(first) ? (int)-first : -1;
+    return true;
+}
+
+/* All ranks have the same sum, so they agree. Seen from the loss, as backward goes. */
+static int layer_of_gradient(const struct trainer *tr)
+{
+    for (int i = tr->model.layer_count - 1; i >= 0; i--)
+        for (int t = 0; t < tr->model.layers[i].tensor_count; t++) {
+            const struct layer_tensor *tensor = &tr->model.layers[i].tensors[t];
+            for (size_t k = 0; k < tensor->elements; k++)
+                if (!isfinite(tr->gradients[tensor->offset + k]))
+                    return i;
+        }
+    return -1;
+}
+
+/* "the loss", NaN, "output" ... -> the sentence that ends the run. */
+static bool diverged(const struct trainer *tr, const char *what, double value, const char *of, int layer,
+                     struct error *e)
+{
+    char name[64], where[160] = "";
+    if (layer >= 0)
+        snprintf(where, sizeof where, ", and the first layer whose %s is not finite is number %d (%s)", of,
+                 layer + 1, layer_describe(&tr->model.layers[layer], name));
+    return error_set(
+        e, ERROR_FAILED,
+        "%s became %s in step %ld%s: the training has diverged; a smaller learning rate than %g, a "
+        "warm-up or clipping usually helps",
+        what, isnan(value) ? "not a number (NaN)" : "infinite", tr->step + 1, where, tr->lr);
+}
+
+/* --- the step --- */
+
+/*
+ * Behind the gradients travel the loss and rank 0's word. Whole numbers below 2^24 and their sum with zeros are exact
+ * in a float, so every rank reads what rank 0 said: the low four bits are its wishes, the rest is how much of the
+ * time is over.
+ */
+static void put_word(struct trainer *tr, double loss, int wants, double now)
+{
+    float *word = tr->gradients + tr->model.parameters;
+    double seconds = tr->t->seconds;
+    word[0] = (float)(loss / tr->global_rows);
+    word[1] = 0;
+    if (comm_rank(tr->comm) == 0) {
+        double share = seconds > 0 ? fmin(1, (now - tr->began) / seconds) : 0;
+        word[1] = (float)(wants + 16 * (int)(share * 1e5));
+    }
+}
+
+static double take_word(struct trainer *tr, int *want)
+{
+    const float *word = tr->gradients + tr->model.parameters;
+    int said = (int)word[1];
+    *want = said & 15;
+    tr->share = said / 16 / 1e5;
+    return word[0];
+}
+
+static double rate_now(const struct trainer *tr)
+{
+    double step = tr->total_steps > 0 ? (double)tr->step : tr->share * (STAMPS - 1);
+    return learning_rate_at(&tr->rate, step, trainer_epoch(tr));
+}
+
+static void count(struct trainer *tr, double data_s, double compute_s, double comm_s, double loss)
+{
+    meter_add(&tr->step_meter, data_s, compute_s, comm_s, loss);
+    meter_add(&tr->rank_meter, data_s, compute_s, comm_s, loss);
+}
+
+bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
+{
+    double loss = 0, squares = 0, data_s = 0, t0 = sink_clock();
+    tr->layers_s = 0;
+    if (!local_gradients(tr, &loss, &data_s, e))
+        return false;
+    double t1 = sink_clock();
+    put_word(tr, loss, wants, t1);
+    if (!comm_allreduce(tr->comm, tr->t->algo, tr->gradients, tr->model.parameters + EXTRAS,
+                        tr->sample_hops ? tr->hops : NULL, e))
+        return false;
+    double t2 = sink_clock();
+    loss = take_word(tr, want);
+    tr->lr = rate_now(tr);
+    if (!isfinite(loss)) {
+        int layer;
+        return agree_on_layer(tr, &layer, e) && diverged(tr, "the loss", loss, "output", layer, e);
+    }
+    if (!optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
+        return false;
+    if (!isfinite(squares))
+        return diverged(tr, "the gradient", squares, "gradient", layer_of_gradient(tr), e);
+    double comm_s = t2 - t1 + tr->layers_s;
+    count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, loss);
+    tr->step++;
+    tr->grad_norm = sqrt(squares);
+    return true;
+}

@@ -1,0 +1,82 @@
+/*
+ * trainer_internal.h - what the files of the trainer share: setup.c makes it ready, step.c takes a step, trainer.c
+ * goes through the run.
+ */
+#ifndef RINGSIDE_TRAIN_TRAINER_INTERNAL_H
+#define RINGSIDE_TRAIN_TRAINER_INTERNAL_H
+
+#include "engine/data/dataset.h"
+#include "engine/data/loader.h"
+#include "engine/data/order.h"
+#include "engine/nn/learning_rate.h"
+#include "engine/nn/network.h"
+#include "engine/nn/optimizer.h"
+#include "engine/train/telemetry.h"
+#include "engine/train/trainer.h"
+
+enum {
+    EXTRAS = 2,    /* numbers behind the gradients, for the word between ranks */
+    STAMPS = 1000, /* steps of the learning rate's schedule in a run bounded by time */
+};
+
+/* What rank 0 wants of all, as one small number that only it puts into the sum. */
+enum { WANT_STOP = 1, WANT_RANKS = 2, WANT_HOPS = 4, WANT_END = 8 };
+
+struct trainer {
+    const struct job *job;
+    const struct job_train *t;
+    const char *rundir;
+    struct comm *comm;
+    struct event_sink *sink;
+
+    /* setup.c */
+    struct dataset train, test;
+    struct model_spec model;
+    struct backend *backend;
+    struct network *network;
+    struct optimizer *optimizer;
+    struct learning_rate rate;
+    struct order order;
+    struct loader *loader;
+    struct hop_log *hops;
+    struct rank_sum all_ranks; /* what layers that look across ranks are handed */
+    float *gradients;          /* of comm: what the allreduce sums */
+    float *part;               /* where a batch's gradient is computed that is added to others; NULL: there */
+    int32_t *classes;          /* of a batch */
+    int samples;               /* of this rank in a step: batch × accumulate */
+    long global_batch;         /* of all ranks */
+    double global_rows;        /* the loss is the mean over them: of a sequence, one a step */
+    long total_steps;          /* 0: bounded by time */
+
+    /* step.c */
+    long step; /* done so far */
+    double lr, grad_norm;
+    double share;    /* of the time that is over, as rank 0 sees it */
+    int bad_layer;   /* whose output was not finite in this step, from 0; -1: none */
+    double layers_s; /* this step's communication inside layers */
+    struct meter step_meter, rank_meter;
+
+    /* trainer.c */
+    double began, evaluating_s;
+    double next_step_event, next_rank_event, next_hops;
+    bool sample_hops; /* in the coming step, on every rank */
+    long ops;
+    double loss, accuracy; /* of the last evaluation */
+    bool evaluated;        /* since the last step */
+};
+
+/* setup.c. Collective. trainer_tear_down is fine after a trainer_set_up that failed. */
+bool trainer_set_up(struct trainer *tr, struct error *e);
+void trainer_tear_down(struct trainer *tr);
+bool trainer_emit_run(struct trainer *tr, struct error *e);
+
+/* step.c: one step on every rank; wants: what rank 0 asks for; *want: what it asked for, on every rank. */
+bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e);
+
+/* The run's position in epochs. */
+static inline double trainer_epoch(const struct trainer *tr)
+{
+    return (double)tr->step / (double)tr->order.steps_per_epoch;
+}
+
+#endif
