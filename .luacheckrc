@@ -4,7 +4,9 @@ max_line_length = 130
 allow_defined_top = true
 
 local api = {
-    "model", "conv2d", "relu", "maxpool", "flatten", "dense", "sgd", "adam",
+    "model", "gan", "residual", "branches", "conv2d", "maxpool", "avgpool", "global_avgpool", "batchnorm", "layernorm",
+    "dropout", "relu", "leaky_relu", "gelu", "tanh", "sigmoid", "dense", "embedding", "simple_rnn", "lstm", "flatten",
+    "reshape", "sgd", "adam",
     "train", "allreduce", "plot", "predict", "note",
 }
 local judge = { "learner", "rank_script", "run_info", "attachments", "check", "instant" }

@@ -240,7 +240,7 @@ static bool read_model(struct job *job, struct error *e)
 {
     struct job_train *t = &job->train;
     if (t->layers ? !model_check(t->layers, e) : !(t->layers = model_description(t->model, e)))
-        return error_wrap(e, "model");
+        return false;
     snprintf(t->model, sizeof t->model, "%s", event_text(t->layers, "name", "model"));
     return true;
 }

@@ -104,7 +104,13 @@ struct layer_spec {
     int tensor_count;
     struct layer_tensor state[2];
     int state_count;
-    double flops; /* forward, one sample; a multiply and an add are two */
+    double flops;          /* forward, one sample; a multiply and an add are two */
+    double backward_flops; /* of the gradients that training needs */
+    /*
+     * Moved by the forward pass of one sample, float32: inputs, parameters (of an embedding the rows looked up) and
+     * output, each once. flatten and reshape move nothing. flops / bytes is the layer's arithmetic intensity.
+     */
+    double bytes;
 };
 
 enum loss_kind { LOSS_CROSS_ENTROPY, LOSS_BCE, LOSS_MSE };

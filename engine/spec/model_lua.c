@@ -124,10 +124,17 @@ struct script {
     size_t length;
 };
 
+/* Less where RINGSIDE_SCRIPT_SECONDS says so. */
+static double seconds_allowed(void)
+{
+    double seconds = lua_sandbox_seconds();
+    return seconds < MODEL_LUA_SECONDS ? seconds : MODEL_LUA_SECONDS;
+}
+
 /* {"model": ...} or {"error": "sentence"}. */
 static json_t *run_script(const struct script *s)
 {
-    const struct lua_limits limits = {MEMORY, MODEL_LUA_SECONDS};
+    const struct lua_limits limits = {MEMORY, seconds_allowed()};
     struct lua_api api = {0};
     struct lua_fault fault;
     struct error e = {0};
@@ -177,7 +184,7 @@ static long now_ms(void)
 /* All that the child says before it closes its end; the caller frees it. NULL: nothing in time. */
 static char *receive(int fd, size_t *length)
 {
-    long deadline = now_ms() + MODEL_LUA_SECONDS * 1000 + GRACE_MS;
+    long deadline = now_ms() + (long)(seconds_allowed() * 1000) + GRACE_MS;
     size_t used = 0, room = 0;
     char *text = NULL;
     for (;;) {
@@ -236,9 +243,9 @@ static json_t *ask_child(const struct script *s, struct error *e)
     free(text);
     if (!answer)
         error_set(e, ERROR_INPUT,
-                  "%s: its process did not come to an end within %d s; look for a loop that never ends, or a "
+                  "%s: its process did not come to an end within %g s; look for a loop that never ends, or a "
                   "text pattern that never finishes",
-                  s->shown, MODEL_LUA_SECONDS);
+                  s->shown, seconds_allowed());
     return answer;
 }
 

@@ -457,14 +457,21 @@ static bool check_input(const struct model_spec *model, struct error *e)
  */
 static void add_costs(struct model_spec *model, int i, bool *learned)
 {
-    const struct layer_spec *l = &model->layers[i];
-    bool before = false;
-    for (int k = 0; k < l->input_count; k++)
-        before = before || (l->inputs[k] != MODEL_INPUT && learned[l->inputs[k]]);
-    bool learns = l->tensor_count > 0;
+    struct layer_spec *l = &model->layers[i];
+    bool before = false, learns = l->tensor_count > 0;
+    bool moves = l->kind != LAYER_FLATTEN && l->kind != LAYER_RESHAPE;
+    double numbers = elements(l->out);
+    for (int k = 0; k < l->input_count; k++) {
+        int from = l->inputs[k];
+        before = before || (from != MODEL_INPUT && learned[from]);
+        numbers += elements(from == MODEL_INPUT ? model->input : model->layers[from].out);
+    }
+    numbers += l->kind == LAYER_EMBEDDING ? elements(l->out) : (double)layer_parameters(l);
+    l->bytes = moves ? (double)sizeof(float) * numbers : 0;
+    l->backward_flops = l->flops * ((learns ? 1 : 0) + (before ? 1 : 0));
     model->flops += l->flops;
-    model->train_flops += l->flops * (1 + (learns ? 1 : 0) + (before ? 1 : 0));
-    if (l->kind != LAYER_FLATTEN && l->kind != LAYER_RESHAPE)
+    model->train_flops += l->flops + l->backward_flops;
+    if (moves)
         model->activation_bytes += (double)sizeof(float) * elements(l->out);
     learned[i] = before || learns;
 }

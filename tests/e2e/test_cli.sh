@@ -31,7 +31,7 @@ mistake() { # SENTENCE COMMAND...
 }
 mistake "--ranks: expected a whole number from 1 to 4096, got '0'" train --ranks 0
 mistake "--ranks: expected a whole number from 1 to 4096, got 'two'" train --ranks two
-mistake "--model: expected cnn or mlp, got 'vgg'" train --model vgg
+mistake 'there is no model "vgg"; the models are' train --model vgg
 mistake "--data: expected mnist or a folder with the four IDX files, got 'imagenet', which is not there" train --data imagenet
 mistake "train-images-idx3-ubyte" train --data "$scratch"
 mistake "--optimizer: expected sgd, adam, adamw, lars or lamb, got 'lion'" train --optimizer lion

@@ -80,7 +80,7 @@ static void test_mistakes(void **state)
     MISTAKE("ranks", job.ranks = 0);
     MISTAKE("ranks", job.ranks = JOB_MAX_RANKS + 1);
     MISTAKE("batch", job.train.batch = 0);
-    MISTAKE("cnn or mlp, got 'lenet'", strcpy(job.train.model, "lenet"));
+    MISTAKE("the name of a model or a Lua file", *job.train.model = 0);
     MISTAKE("optimizer", strcpy(job.train.optimizer, "sdg"));
     MISTAKE("sgd, adam, adamw, lars or lamb", strcpy(job.train.optimizer, "lion"));
     MISTAKE("schedule", strcpy(job.train.schedule, ""));
