@@ -121,6 +121,28 @@ bool safetensors_read(const struct safetensors *f, const struct safetensors_entr
     return true;
 }
 
+/* As FNV-1a (G. Fowler, L. Noll, P. Vo, 1991), but a word at a time. */
+#define HASH_BEGIN 0xcbf29ce484222325u
+static uint64_t hash_word(uint64_t hash, uint32_t word)
+{
+    return (hash ^ word) * 0x100000001b3u;
+}
+
+bool safetensors_hash(const struct safetensors *f, uint64_t *hash, struct error *e)
+{
+    unsigned char chunk[CHUNK];
+    *hash = HASH_BEGIN;
+    for (uint64_t done = 0; done < f->data_bytes;) {
+        size_t n = f->data_bytes - done < CHUNK ? (size_t)(f->data_bytes - done) : CHUNK;
+        if (!read_at(f, f->data_begin + done, chunk, n, e))
+            return false;
+        for (size_t i = 0; i < n; i += 4)
+            *hash = hash_word(*hash, (uint32_t)little_endian(chunk + i, n - i < 4 ? (int)(n - i) : 4));
+        done += n;
+    }
+    return true;
+}
+
 /* --- reading: the header -------------------------------------------------------------------------------------- */
 
 static bool wrong(const struct safetensors *f, const char *name, struct error *e, const char *what)
@@ -352,6 +374,18 @@ static size_t part_elements(const struct safetensors_part *p)
     for (int i = 0; i < p->rank; i++)
         n *= p->extent[i];
     return n;
+}
+
+uint64_t safetensors_hash_parts(const struct safetensors_part *parts, int count)
+{
+    uint64_t hash = HASH_BEGIN;
+    for (int i = 0; i < count; i++)
+        for (size_t k = 0, n = part_elements(&parts[i]); k < n; k++) {
+            uint32_t bits;
+            memcpy(&bits, &parts[i].data[k], sizeof bits);
+            hash = hash_word(hash, bits);
+        }
+    return hash;
 }
 
 /* The header's text, filled up with spaces so that the data begin at a multiple of 8. NULL: no memory. */

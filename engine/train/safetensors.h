@@ -58,6 +58,9 @@ const struct safetensors_entry *safetensors_find(const struct safetensors *f, co
 bool safetensors_read(const struct safetensors *f, const struct safetensors_entry *entry, float *to,
                       struct error *e);
 
+/* FNV-1a over the data as 32-bit words: what safetensors_hash_parts of the parts that were written gave. */
+bool safetensors_hash(const struct safetensors *f, uint64_t *hash, struct error *e);
+
 /* A tensor to be written as F32. */
 struct safetensors_part {
     char name[160];
@@ -66,6 +69,7 @@ struct safetensors_part {
     const float *data;
 };
 
+uint64_t safetensors_hash_parts(const struct safetensors_part *parts, int count);
 /* metadata: an object of texts, borrowed; NULL: none. */
 bool safetensors_write(const char *path, const struct safetensors_part *parts, int count, json_t *metadata,
                        struct error *e);
