@@ -9,6 +9,8 @@
 #include "tui/follow.h"
 #include "tui/options.h"
 #include "tui/run_model.h"
+#include "tui/summary.h"
+#include "tui/text_plot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,14 +49,15 @@ static void print_points(const struct run_model *m)
     }
 }
 
-/* The points its script put out, as tables. */
-static void report_points(const char *dir)
+/* What its script put out or described, as tables. */
+static void report_tables(const char *dir)
 {
     struct run_model m;
     if (!run_model_open(&m, dir, NULL))
         return;
     run_model_poll(&m, 1000000);
     print_points(&m);
+    summary_write(stdout, &m, follow_columns(), text_is_utf8());
     run_model_free(&m);
 }
 
@@ -130,6 +133,6 @@ int cli_run(int argc, char **argv)
     fflush(stdout);
     code = follow_run(dir, &(struct follow){.json = json});
     if (!json)
-        report_points(dir);
+        report_tables(dir);
     return code;
 }

@@ -73,7 +73,7 @@ static void clear_line(struct follower *f)
     f->line_width = 0;
 }
 
-static int terminal_columns(void)
+int follow_columns(void)
 {
     struct winsize size;
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -97,7 +97,7 @@ static void show_progress(struct follower *f)
         snprintf(line, sizeof line, "step %ld%s  loss %.4f  %s samples/s%s", m->step, total, m->last_loss,
                  speed, left);
     }
-    int columns = terminal_columns(), length = (int)strlen(line);
+    int columns = follow_columns(), length = (int)strlen(line);
     if (length > columns - 1)
         length = columns > 1 ? columns - 1 : 0;
     int old = f->line_width;
@@ -116,8 +116,8 @@ static void say_run(const struct run_model *m)
     char parameters[32];
     text_grouped(parameters, sizeof parameters, m->parameters);
     printf("%s on %s: %d rank%s, batch %d each (global batch %d), %s parameters, %s, allreduce %s\n",
-           t->layers ? "model" : t->model, t->data, m->ranks, m->ranks == 1 ? "" : "s", t->batch,
-           t->batch * m->ranks, parameters, t->optimizer, t->algo);
+           t->model, t->data, m->ranks, m->ranks == 1 ? "" : "s", t->batch, t->batch * m->ranks, parameters,
+           t->optimizer, t->algo);
 }
 
 static void say_collective(struct follower *f, const json_t *event)

@@ -26,6 +26,9 @@ int follow_run(const char *dir, const struct follow *how);
 /* The report at the end of a run. */
 void follow_report(FILE *to, const struct run_model *m, bool utf8);
 
+/* Of standard output's terminal; 80 where it is none. */
+int follow_columns(void);
+
 /* "1 234 567" */
 void text_grouped(char *text, size_t size, double value);
 

@@ -444,6 +444,22 @@ static void fold_fault(struct run_model *m, const json_t *event)
     add_note(m, t, NOTE_FAULT, "%s %s%s.", who, words, waits);
 }
 
+static void fold_layer(struct run_model *m, const json_t *event)
+{
+    struct run_layer *l = grow(&m->layers, &m->layer_count, sizeof *l);
+    if (!l)
+        return;
+    copy_text(l->model, sizeof l->model, event, "model");
+    copy_text(l->name, sizeof l->name, event, "layer");
+    copy_text(l->text, sizeof l->text, event, "text");
+    copy_text(l->output, sizeof l->output, event, "output");
+    l->parameters = event_number(event, "parameters", 0);
+    l->flops = event_number(event, "flops", 0);
+    l->backward_flops = event_number(event, "backward_flops", 0);
+    l->bytes = event_number(event, "bytes", 0);
+    l->output_bytes = event_number(event, "output_bytes", 0);
+}
+
 static void fold_note(struct run_model *m, const json_t *event)
 {
     const char *level = event_text(event, "level", "info");
@@ -489,7 +505,7 @@ void run_fold(struct run_model *m, const json_t *event)
         {"eval", fold_eval},   {"hop", fold_hop},       {"collective", fold_collective},
         {"point", fold_point}, {"check", fold_check},   {"case", fold_case},
         {"job", fold_job},     {"sample", fold_sample}, {"fault", fold_fault},
-        {"note", fold_note},   {"done", fold_done},
+        {"note", fold_note},   {"done", fold_done},     {"layer", fold_layer},
     };
     double t = event_number(event, "t", NAN);
     if (isfinite(t) && !(t < m->t_last))

@@ -130,6 +130,7 @@ void run_model_free(struct run_model *m)
     free(m->collectives);
     free(m->points);
     free(m->checks);
+    free(m->layers);
     free(m->children);
     run_model_init(m);
 }

@@ -92,6 +92,12 @@ struct run_sample {
     char label[24], predicted[24];
 };
 
+/* One layer of a model that a script describes; figures of one sample. */
+struct run_layer {
+    char model[64], name[48], text[64], output[64]; /* name: where it stands, "7.layers.0" */
+    double parameters, flops, backward_flops, bytes, output_bytes;
+};
+
 /* A run that this run's script started. */
 struct run_child {
     char id[128], label[64];
@@ -139,6 +145,8 @@ struct run_model {
     int note_count;
     struct run_sample samples[RUN_MAX_SAMPLES]; /* the latest */
     int sample_count;
+    struct run_layer *layers;
+    int layer_count;
     struct run_child *children;
     int child_count;
 

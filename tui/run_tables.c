@@ -3,6 +3,7 @@
  */
 #include "tui/plot.h"
 #include "tui/run_view.h"
+#include "tui/summary.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -248,6 +249,10 @@ void run_draw_script(struct run_view *v, struct canvas *c, struct rect area)
     int used = run_draw_state(v, c, area);
     rect_cut_rows(&area, used);
     bool small = area.rows < 14;
+    if (m->layer_count && v->pane != PANE_NOTES) {
+        summary_draw(c, rect_inset(canvas_box(c, area, "Layers", ROLE_BORDER), 0, 1), m, v->scroll);
+        return;
+    }
     if (v->pane == PANE_LOSS && has_points(m)) {
         draw_points(v, c, area);
         return;

@@ -9,6 +9,7 @@
 #include "engine/base/sink.h"
 #include "engine/launch/lines.h"
 #include "engine/spec/job.h"
+#include "engine/spec/model_lua.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -212,6 +213,27 @@ static bool run_as_ranks(struct supervision *s)
     return ok;
 }
 
+/* The model that the script describes, where that is all it does; a new reference. NULL: there is none. */
+static json_t *described(const struct supervision *s)
+{
+    json_t *model = json_incref(json_object_get(s->end, "model"));
+    if (model)
+        model_name_after_file(model, s->script->shown);
+    return model;
+}
+
+/* Shows it, layer by layer. The exit code. */
+static int describe(struct supervision *s, const json_t *model)
+{
+    struct error e = {0};
+    char text[1200];
+    if (lua_host_describe(s->host.sink, model, &e))
+        return 0;
+    snprintf(text, sizeof text, "%s: %s", s->script->shown, e.text);
+    say(s, text, "", NULL);
+    return e.kind == ERROR_INPUT ? 2 : 1;
+}
+
 /* The exit code. */
 static int conclude(struct supervision *s)
 {
@@ -228,7 +250,10 @@ static int conclude(struct supervision *s)
         return s->stopped || error ? 1 : 2;
     if (json_is_true(json_object_get(s->end, "rank_script")))
         return run_as_ranks(s) ? 0 : 1;
-    return s->host.nested_failed ? 1 : 0;
+    json_t *model = described(s);
+    int code = model ? describe(s, model) : s->host.nested_failed ? 1 : 0;
+    json_decref(model);
+    return code;
 }
 
 static int supervise_child(struct supervision *s, struct error *e)
@@ -385,6 +410,10 @@ bool lua_host_probe(const char *file, enum lua_host_kind *kind, struct error *e)
             ok = error_set(e, ERROR_INPUT, "%s", event_text(json_object_get(s.end, "fault"), "text", ""));
         else if (json_is_true(json_object_get(s.end, "rank_script")))
             *kind = LUA_HOST_RANK_SCRIPT;
+        json_t *model = described(&s);
+        if (ok && model && *kind == LUA_HOST_SCRIPT && !model_check(model, e))
+            ok = error_wrap(e, "%s", script.shown);
+        json_decref(model);
     }
     json_decref(s.end);
     free(text);

@@ -6,7 +6,8 @@
  * (time in which a request is served does not count) and serves its requests: train{}, allreduce{} and rank_script{}
  * become runs of their own whose events it follows and answers from.
  *
- *   child -> parent   {"event": {...}}   {"call": NAME, "args": ...}   {"end": true, "ok": ..., "fault": {...}}
+ *   child -> parent   {"event": {...}}   {"call": NAME, "args": ...}   {"end": true, "ok": ..., "fault": {...},
+ *                     "model": {...}} (of a script that describes one and calls nothing)
  *   parent -> child   {"value": ...} or {"error": "sentence"}, in answer to a call
  *
  * TERM or a stop file ends the child and stops the runs it asked for. The last event is `done` with ok and, after
@@ -72,6 +73,11 @@ struct job;
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e);
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e);
 bool lua_host_ranks_job(const json_t *args, struct job *job, struct error *e);
+
+/* --- lua_host_model.c -------------------------------------------------------------------------------------- */
+
+/* A model or a gan as `layer` events, one a layer; checked whole before the first. */
+bool lua_host_describe(struct event_sink *sink, const json_t *model, struct error *e);
 
 /* --- lua_host.c -------------------------------------------------------------------------------------------- */
 

@@ -134,9 +134,12 @@ static _Noreturn void child(const struct lua_host_script *script, int fd)
     json_object_set_new(end, "loaded", json_boolean(loaded));
     ok = loaded && lua_api_run(&api, script->text, script->length, script->shown, &fault);
     json_object_set_new(end, "ok", json_boolean(ok));
-    if (ok)
+    if (ok) {
         json_object_set_new(end, "rank_script", json_boolean(lua_api_defines_only(&api, "allreduce")));
-    else if (!json_object_get(end, "error"))
+        if (api.calls == 0 && !script->learner_text)
+            json_object_set_new(end, "model", lua_api_description(&api, NULL));
+    }
+    if (!ok && !json_object_get(end, "error"))
         json_object_set_new(end, "fault", fault_object(&fault));
     send_line(fd, end, NULL);
     lua_api_close(&api);

@@ -192,27 +192,30 @@ void job_clear(struct job *job)
     job->bench.layers = NULL;
 }
 
+/* "some/where/mine.lua" is called "mine". */
+static void file_label(const char *path, char *label, size_t size)
+{
+    const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
+    size_t length = strlen(name);
+    if (length > 4 && !strcmp(name + length - 4, ".lua"))
+        length -= 4;
+    snprintf(label, size, "%.*s", (int)length, name);
+}
+
 void job_default_label(const struct job *job, char *label, size_t size)
 {
-    const char *slash;
+    char model[64], data[64];
     switch (job->kind) {
     case JOB_TRAIN:
-        slash = strrchr(job->train.data, '/');
-        snprintf(label, size, "%s-%s", job->train.model, slash && slash[1] ? slash + 1 : job->train.data);
+        file_label(job->train.model, model, sizeof model);
+        file_label(job->train.data, data, sizeof data);
+        snprintf(label, size, "%s-%s", model, data);
         break;
     case JOB_ALLREDUCE: snprintf(label, size, "allreduce"); break;
     case JOB_RANKS: snprintf(label, size, "ranks"); break;
     case JOB_BENCH: snprintf(label, size, "bench"); break;
     case JOB_CHECK: snprintf(label, size, "check-%s", job->script.exercise); break;
-    case JOB_SCRIPT: {
-        slash = strrchr(job->script.file, '/');
-        const char *name = slash ? slash + 1 : job->script.file;
-        size_t length = strlen(name);
-        if (length > 4 && !strcmp(name + length - 4, ".lua"))
-            length -= 4;
-        snprintf(label, size, "%.*s", (int)length, name);
-        break;
-    }
+    case JOB_SCRIPT: file_label(job->script.file, label, size); break;
     }
 }
 

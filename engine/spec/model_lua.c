@@ -249,8 +249,7 @@ static json_t *ask_child(const struct script *s, struct error *e)
     return answer;
 }
 
-/* A model without a name of its own is called as its file is. */
-static void name_after_file(json_t *model, const char *path)
+void model_name_after_file(json_t *model, const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *name = name_of_file(slash ? slash + 1 : path);
@@ -277,7 +276,7 @@ json_t *model_description(const char *name, struct error *e)
     json_decref(answer);
     if (!model)
         return NULL;
-    name_after_file(model, path);
+    model_name_after_file(model, path);
     if (!model_check(model, e)) {
         error_wrap(e, "%s", path);
         json_decref(model);

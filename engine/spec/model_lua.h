@@ -16,6 +16,8 @@ enum { MODEL_LUA_SECONDS = 5 };
 json_t *model_description(const char *name, struct error *e);
 /* The same, made into a model. */
 bool model_named(const char *name, struct model_spec *model, struct error *e);
+/* A description without a name of its own is called as its file is, without the ending. */
+void model_name_after_file(json_t *model, const char *path);
 /* The names of the files in exercises/models, sorted, NULL after the last; free with model_names_free. */
 char **model_names(struct error *e);
 void model_names_free(char **names);
