@@ -301,6 +301,10 @@ static bool check_recipe(const struct job_train *t, struct error *e)
     if (t->nesterov && t->momentum == 0)
         return error_set(e, ERROR_INPUT,
                          "nesterov: it looks ahead along the momentum, which is 0; give momentum too");
+    if (t->reproducible && t->accumulate > 1)
+        return error_set(
+            e, ERROR_INPUT,
+            "accumulate: not together with reproducible, which cuts the batch into 8 shards as it is");
     if (t->warmup > 0 && !strcmp(t->schedule, "onecycle"))
         return error_set(e, ERROR_INPUT,
                          "warmup: the schedule onecycle warms up by itself; take constant, step or cosine");
@@ -311,7 +315,6 @@ static bool check_recipe(const struct job_train *t, struct error *e)
 static bool check_supported(const struct job_train *t, struct error *e)
 {
     const char *field = strcmp(t->dtype, "fp32") != 0 ? "dtype"
-                        : t->reproducible             ? "reproducible"
                         : t->checkpoint_every > 0     ? "checkpoint_every"
                         : *t->resume                  ? "resume"
                         : *t->eval                    ? "eval"

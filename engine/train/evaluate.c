@@ -81,7 +81,7 @@ static void batch_free(struct batch *b)
 }
 
 static bool evaluate_share(struct network *n, const struct dataset *d, int rank, int ranks, struct batch *b,
-                           struct event_sink *sink, struct loss_sum *sum, struct error *e)
+                           struct event_sink *sink, double *losses, struct loss_sum *sum, struct error *e)
 {
     struct shown shown = {0};
     long stride = (long)ranks * n->batch;
@@ -95,7 +95,7 @@ static bool evaluate_share(struct network *n, const struct dataset *d, int rank,
             !network_evaluate(n, &targets, &part, b->predicted, e) ||
             (rank == 0 && !emit_samples(sink, d, b, samples, &shown, e)))
             return false;
-        sum->loss += part.loss;
+        losses[begin / n->batch] = part.loss;
         sum->correct += part.correct;
         sum->rows += part.rows;
     }
@@ -107,13 +107,20 @@ bool evaluate(struct network *n, const struct dataset *d, struct comm *comm, str
 {
     struct batch b = {0};
     struct loss_sum sum = {0};
-    bool ok = batch_new(&b, (size_t)n->batch, (size_t)d->targets, e) &&
-              evaluate_share(n, d, comm_rank(comm), comm_size(comm), &b, sink, &sum, e);
+    /* The loss of each batch, 0 where it is another rank's: their sums over the ranks are exact, and then they are added
+     * up in one order, however many ranks there are. */
+    int batches = (int)((d->rows + (uint32_t)n->batch - 1) / (uint32_t)n->batch);
+    double *losses = calloc((size_t)batches + 1, sizeof *losses);
+    bool ok = (losses || error_set(e, ERROR_FAILED, "not enough memory to test the model")) &&
+              batch_new(&b, (size_t)n->batch, (size_t)d->targets, e) &&
+              evaluate_share(n, d, comm_rank(comm), comm_size(comm), &b, sink, losses, &sum, e);
     batch_free(&b);
-    double total[3] = {sum.loss, (double)sum.correct, (double)sum.rows};
-    if (!ok || !comm_sum_double(comm, total, 3, e))
-        return false;
-    *loss = total[0] / total[2];
-    *accuracy = total[1] / total[2];
-    return true;
+    double counts[2] = {(double)sum.correct, (double)sum.rows}, total = 0;
+    ok = ok && comm_sum_double(comm, losses, batches, e) && comm_sum_double(comm, counts, 2, e);
+    for (int i = 0; ok && i < batches; i++)
+        total += losses[i];
+    free(losses);
+    *loss = total / counts[1];
+    *accuracy = counts[0] / counts[1];
+    return ok;
 }

@@ -1,5 +1,6 @@
 #include "engine/train/reproducible.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@ struct shard {
     struct network *network;
     float *sums; /* gradients, extras, states; of the first shard spec.gradients */
     int32_t *classes;
+    int bad_layer; /* whose output was not finite, from 0; -1: none */
 };
 
 /*
@@ -146,7 +148,12 @@ static bool compute_shards(struct worker *w)
         context->first_row = (long)(r->spec.rank * r->count + i) * r->batch;
         struct targets targets = {.classes = s->classes, .samples = r->batch};
         struct loss_sum sum;
-        if (!network_gradients(s->network, &targets, r->scale, &sum, &w->error))
+        if (!network_forward(s->network, true, &w->error) ||
+            !s->backend->ops->loss(network_output(s->network), &r->spec.model->loss, &targets, r->scale, &sum,
+                                   NULL, &w->error))
+            return false;
+        s->bad_layer = isfinite(sum.loss) ? -1 : network_first_not_finite(s->network, &w->error);
+        if (!network_backward(s->network, &w->error))
             return false;
         float *extras = s->sums + n, *state = extras + r->spec.extras;
         memset(extras, 0, (size_t)r->spec.extras * sizeof *extras);
@@ -285,6 +292,15 @@ bool reproducible_gradients(struct reproducible *r, const struct network *traine
 size_t reproducible_length(const struct reproducible *r)
 {
     return r->length;
+}
+
+int reproducible_bad_layer(const struct reproducible *r)
+{
+    int first = -1;
+    for (int i = 0; i < r->count; i++)
+        if (r->shards[i].bad_layer >= 0 && (first < 0 || r->shards[i].bad_layer < first))
+            first = r->shards[i].bad_layer;
+    return first;
 }
 
 void reproducible_take_state(const struct reproducible *r, struct network *trained)

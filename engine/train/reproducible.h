@@ -46,6 +46,8 @@ int32_t *reproducible_classes(const struct reproducible *r, int i);
 bool reproducible_gradients(struct reproducible *r, const struct network *trained, double scale,
                             struct error *e);
 size_t reproducible_length(const struct reproducible *r);
+/* The first layer whose output was not finite in any of this rank's shards, from 0; -1: none. */
+int reproducible_bad_layer(const struct reproducible *r);
 /* After that allreduce: the mean of the shards' running statistics becomes the network's. */
 void reproducible_take_state(const struct reproducible *r, struct network *trained);
 

@@ -136,16 +136,51 @@ static bool sum_over_ranks(void *self, float *values, size_t n, struct error *e)
 {
     struct trainer *tr = self;
     double before = sink_clock();
-    bool ok = comm_allreduce(tr->comm, tr->t->algo, values, n, NULL, e);
+    bool ok = comm_allreduce(tr->comm, tr->algo, values, n, NULL, e);
     tr->layers_s += sink_clock() - before;
     return ok;
+}
+
+static int threads_of(const struct trainer *tr)
+{
+    return tr->t->threads > 0 ? tr->t->threads : default_threads(comm_size(tr->comm));
+}
+
+/*
+ * The gradients come from shards of the batch; the network itself is left with the optimiser's step and the tests, on one
+ * thread and with a shard's batch, so that these do not depend on ranks and threads either.
+ */
+static bool make_shards(struct trainer *tr, struct error *e)
+{
+    struct reproducible_spec spec = {.model = &tr->model,
+                                     .rank = comm_rank(tr->comm),
+                                     .ranks = comm_size(tr->comm),
+                                     .batch = tr->samples,
+                                     .targets = tr->train.targets,
+                                     .threads = threads_of(tr),
+                                     .extras = EXTRAS};
+    tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS + tr->model.states, e);
+    spec.gradients = tr->gradients;
+    tr->reproducible = tr->gradients ? reproducible_new(&spec, e) : NULL;
+    tr->backend = tr->reproducible ? backend_cpu_open(1, e) : NULL;
+    if (!tr->backend)
+        return false;
+    tr->network = network_new(&tr->model, tr->backend, reproducible_shard_batch(tr->reproducible), NULL,
+                              NETWORK_PLAIN, e);
+    if (!tr->network)
+        return false;
+    network_init(tr->network, tr->t->seed);
+    tr->network->context.seed = tr->t->seed;
+    return true;
 }
 
 static bool make_network(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
     int ranks = comm_size(tr->comm);
-    tr->backend = backend_cpu_open(t->threads > 0 ? t->threads : default_threads(ranks), e);
+    if (t->reproducible)
+        return make_shards(tr, e);
+    tr->backend = backend_cpu_open(threads_of(tr), e);
     if (!tr->backend)
         return false;
     tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS, e);
@@ -183,11 +218,11 @@ static bool make_loader(struct trainer *tr, struct error *e)
     const struct loader_spec spec = {.data = &tr->train,
                                      .order = &tr->order,
                                      .rank = comm_rank(tr->comm),
-                                     .part = tr->t->batch,
+                                     .part = tr->network->batch,
                                      .first_step = tr->step,
                                      .ahead = loader_ahead_pays(&tr->train)};
     int targets = tr->train.targets > tr->test.targets ? tr->train.targets : tr->test.targets;
-    tr->classes = calloc((size_t)tr->t->batch * (size_t)targets, sizeof *tr->classes);
+    tr->classes = calloc((size_t)tr->network->batch * (size_t)targets, sizeof *tr->classes);
     if (!tr->classes)
         return error_set(e, ERROR_FAILED, "not enough memory for the classes of a batch");
     tr->loader = loader_new(&spec, e);
@@ -196,7 +231,8 @@ static bool make_loader(struct trainer *tr, struct error *e)
 
 bool trainer_set_up(struct trainer *tr, struct error *e)
 {
-    if (!comm_algo_check(tr->t->algo, e) || !read_data(tr, e) || !choose_model(tr, e) || !plan_rate(tr, e) ||
+    tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
+    if (!comm_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) || !plan_rate(tr, e) ||
         !make_network(tr, e) || !make_optimizer(tr, e) || !make_loader(tr, e))
         return false;
     tr->hops = hop_log_new(e);
@@ -207,6 +243,7 @@ void trainer_tear_down(struct trainer *tr)
 {
     loader_free(tr->loader);
     optimizer_free(tr->optimizer);
+    reproducible_free(tr->reproducible);
     network_free(tr->network);
     model_free(&tr->model);
     backend_close(tr->backend);
@@ -256,7 +293,7 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     event_set_integer(event, "ranks", comm_size(tr->comm));
     json_object_set_new(event, "hosts", json_pack("[s]", host));
     event_set_text(event, "device", "cpu");
-    event_set_integer(event, "threads", tr->backend->threads);
+    event_set_integer(event, "threads", threads_of(tr));
     event_set_integer(event, "parameters", (long long)tr->model.parameters);
     event_set_integer(event, "batch", t->batch);
     event_set_integer(event, "global_batch", tr->global_batch);
@@ -265,6 +302,8 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     if (tr->total_steps > 0)
         event_set_integer(event, "total_steps", tr->total_steps);
     set_recipe(tr, event);
-    event_set_text(event, "algo", t->algo);
+    event_set_text(event, "algo", tr->algo);
+    if (t->reproducible)
+        json_object_set_new(event, "reproducible", json_true());
     return sink_emit(tr->sink, event, e);
 }

@@ -36,11 +36,27 @@ static void add(float *restrict to, const float *restrict from, size_t n)
         to[i] += from[i];
 }
 
-/* Leaves the sum over this rank's batches in tr->gradients. */
+static bool shard_gradients(struct trainer *tr, double *loss, double *data_s, struct error *e)
+{
+    struct reproducible *r = tr->reproducible;
+    for (int i = 0; i < reproducible_shards(r); i++)
+        if (!loader_next(tr->loader, reproducible_input(r, i), reproducible_classes(r, i), data_s, e))
+            return false;
+    tr->network->context.step = tr->step;
+    if (!reproducible_gradients(r, tr->network, 1 / tr->global_rows, e))
+        return false;
+    tr->bad_layer = reproducible_bad_layer(r);
+    *loss = tr->gradients[tr->model.parameters];
+    return true;
+}
+
+/* Leaves the sum over this rank's batches in tr->gradients; *loss: their part of the mean over all ranks. */
 static bool local_gradients(struct trainer *tr, double *loss, double *data_s, struct error *e)
 {
     size_t n = tr->model.parameters;
     tr->bad_layer = -1;
+    if (tr->reproducible)
+        return shard_gradients(tr, loss, data_s, e);
     for (int part = 0; part < tr->t->accumulate; part++) {
         if (!loader_next(tr->loader, network_input(tr->network), tr->classes, data_s, e) ||
             !one_batch(tr, part, loss, e))
@@ -50,6 +66,7 @@ static bool local_gradients(struct trainer *tr, double *loss, double *data_s, st
         else if (tr->part)
             add(tr->gradients, tr->part, n);
     }
+    *loss /= tr->global_rows;
     return true;
 }
 
@@ -104,7 +121,7 @@ static void put_word(struct trainer *tr, double loss, int wants, double now)
 {
     float *word = tr->gradients + tr->model.parameters;
     double seconds = tr->t->seconds;
-    word[0] = (float)(loss / tr->global_rows);
+    word[0] = (float)loss;
     word[1] = 0;
     if (comm_rank(tr->comm) == 0) {
         double share = seconds > 0 ? fmin(1, (now - tr->began) / seconds) : 0;
@@ -141,9 +158,11 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
         return false;
     double t1 = sink_clock();
     put_word(tr, loss, wants, t1);
-    if (!comm_allreduce(tr->comm, tr->t->algo, tr->gradients, tr->model.parameters + EXTRAS,
-                        tr->sample_hops ? tr->hops : NULL, e))
+    size_t length = tr->reproducible ? reproducible_length(tr->reproducible) : tr->model.parameters + EXTRAS;
+    if (!comm_allreduce(tr->comm, tr->algo, tr->gradients, length, tr->sample_hops ? tr->hops : NULL, e))
         return false;
+    if (tr->reproducible)
+        reproducible_take_state(tr->reproducible, tr->network);
     double t2 = sink_clock();
     loss = take_word(tr, want);
     tr->lr = rate_now(tr);

@@ -7,7 +7,9 @@
 #include "engine/base/rundir.h"
 #include "engine/train/evaluate.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -56,7 +58,7 @@ static bool report(struct trainer *tr, int want, struct error *e)
         tr->next_step_event = now + STEP_EVENTS_S;
         meter_reset(&tr->step_meter);
     }
-    if (tr->sample_hops && !hop_log_emit(tr->comm, tr->hops, tr->ops++, tr->t->algo, tr->sink, e))
+    if (tr->sample_hops && !hop_log_emit(tr->comm, tr->hops, tr->ops++, tr->algo, tr->sink, e))
         return false;
     tr->sample_hops = want & WANT_HOPS;
     if (want & WANT_RANKS) {
@@ -97,13 +99,21 @@ static bool share_state(struct trainer *tr, struct error *e)
 {
     size_t n = tr->model.states;
     int ranks = comm_size(tr->comm);
-    if (n == 0 || ranks == 1)
+    if (n == 0 || ranks == 1 || tr->reproducible)
         return true;
-    if (!comm_allreduce(tr->comm, tr->t->algo, tr->network->state, n, NULL, e))
+    if (!comm_allreduce(tr->comm, tr->algo, tr->network->state, n, NULL, e))
         return false;
     for (size_t i = 0; i < n; i++)
         tr->network->state[i] /= (float)ranks;
     return true;
+}
+
+/* Of the parameters: what trained alike, bit by bit, has the same. */
+static void set_hash(const struct trainer *tr, json_t *event)
+{
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016" PRIx64, network_hash(tr->network));
+    event_set_text(event, "hash", hash);
 }
 
 static bool test(struct trainer *tr, struct error *e)
@@ -119,6 +129,7 @@ static bool test(struct trainer *tr, struct error *e)
         event_set_number(event, "epoch", trainer_epoch(tr));
         event_set_number(event, "loss", tr->loss);
         event_set_number(event, "accuracy", tr->accuracy);
+        set_hash(tr, event);
         if (!sink_emit(tr->sink, event, e))
             return false;
     }
@@ -168,7 +179,7 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     return result->stopped || tr->evaluated || test(tr, e);
 }
 
-static bool emit_done(struct trainer *tr, const struct train_result *result, struct error *e)
+static bool emit_done(const struct trainer *tr, const struct train_result *result, struct error *e)
 {
     json_t *event = sink_event(tr->sink, "done");
     json_object_set_new(event, "ok", json_true());
@@ -176,6 +187,7 @@ static bool emit_done(struct trainer *tr, const struct train_result *result, str
     event_set_number(event, "samples_per_s", result->samples_per_s);
     event_set_number(event, "accuracy", result->accuracy);
     event_set_number(event, "loss", result->loss);
+    set_hash(tr, event);
     return sink_emit(tr->sink, event, e);
 }
 

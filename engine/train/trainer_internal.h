@@ -11,6 +11,7 @@
 #include "engine/nn/learning_rate.h"
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
+#include "engine/train/reproducible.h"
 #include "engine/train/telemetry.h"
 #include "engine/train/trainer.h"
 
@@ -34,6 +35,8 @@ struct trainer {
     struct model_spec model;
     struct backend *backend;
     struct network *network;
+    struct reproducible *reproducible; /* computes the gradients in place of network; NULL: network does */
+    const char *algo;                  /* of the allreduce */
     struct optimizer *optimizer;
     struct learning_rate rate;
     struct order order;
