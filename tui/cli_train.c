@@ -84,7 +84,8 @@ int cli_train(int argc, char **argv)
     job_defaults(&job, JOB_TRAIN);
     struct job_train *t = &job.train;
     const struct option options[] = {
-        {"model", "NAME", OPTION_TEXT, t->model, sizeof t->model, 0, 0, "cnn (default) or mlp", NULL, NULL},
+        {"model", "M", OPTION_TEXT, t->model, sizeof t->model, 0, 0,
+         "cnn (default), another of exercises/models, or FILE.lua", NULL, NULL},
         {"data", "D", OPTION_TEXT, t->data, sizeof t->data, 0, 0,
          "mnist (default), or a folder with four IDX files", NULL, NULL},
         {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)", NULL,
