@@ -113,11 +113,13 @@ static void say_run(const struct run_model *m)
     if (!m->have_job || m->job.kind != JOB_TRAIN)
         return;
     const struct job_train *t = &m->job.train;
-    char parameters[32];
+    char parameters[32], times[32] = "";
     text_grouped(parameters, sizeof parameters, m->parameters);
-    printf("%s on %s: %d rank%s, batch %d each (global batch %d), %s parameters, %s, allreduce %s\n",
-           t->model, t->data, m->ranks, m->ranks == 1 ? "" : "s", t->batch, t->batch * m->ranks, parameters,
-           t->optimizer, t->algo);
+    if (t->accumulate > 1)
+        snprintf(times, sizeof times, " %d times", t->accumulate);
+    printf("%s on %s: %d rank%s, batch %d each%s (global batch %ld), %s parameters, %s, allreduce %s\n",
+           t->model, t->data, m->ranks, m->ranks == 1 ? "" : "s", t->batch, times,
+           job_global_batch(t, m->ranks), parameters, t->optimizer, t->algo);
 }
 
 static void say_collective(struct follower *f, const json_t *event)

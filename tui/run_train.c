@@ -204,9 +204,13 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
         grouped(m->parameters, parameters, sizeof parameters);
     snprintf(lines[count++], 96, "%.40s%s%s%s", t->model, *parameters ? ", " : "", parameters,
              *parameters ? " parameters" : "");
-    if (m->ranks > 1)
-        snprintf(lines[count++], 96, "batch %d %s %d ranks = %d", t->batch, c->utf8 ? "×" : "x", m->ranks,
-                 t->batch * m->ranks);
+    const char *by = c->utf8 ? "×" : "x";
+    if (t->accumulate > 1)
+        snprintf(lines[count++], 96, "batch %d %s %d %s %d rank%s = %ld", t->batch, by, t->accumulate, by,
+                 m->ranks, m->ranks == 1 ? "" : "s", job_global_batch(t, m->ranks));
+    else if (m->ranks > 1)
+        snprintf(lines[count++], 96, "batch %d %s %d ranks = %ld", t->batch, by, m->ranks,
+                 job_global_batch(t, m->ranks));
     else
         snprintf(lines[count++], 96, "batch %d, 1 rank", t->batch);
     double lr = isfinite(m->last_lr) ? m->last_lr : t->lr;
@@ -214,7 +218,7 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
     snprintf(lines[count++], 96, "%s allreduce, %.16s", t->algo, m->device[0] ? m->device : t->device);
     if (m->samples_per_s > 0 && m->ranks > 0) {
         char time[24];
-        format_seconds((double)t->batch * m->ranks / m->samples_per_s, time, sizeof time);
+        format_seconds((double)job_global_batch(t, m->ranks) / m->samples_per_s, time, sizeof time);
         snprintf(lines[count++], 96, "%s a step", time);
     }
     if (m->origin[0] && strcmp(m->origin, "real") != 0)

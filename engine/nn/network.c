@@ -311,7 +311,27 @@ bool network_gradients(struct network *n, const struct targets *targets, double 
            network_backward(n, e);
 }
 
-/* Of a stage of several layers the first one is meant. */
+static bool all_finite(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+/* Its tensors in a buffer of the parameters' layout. */
+static bool layer_is_finite(const struct layer_spec *layer, const float *buffer)
+{
+    for (int t = 0; t < layer->tensor_count; t++)
+        if (!all_finite(buffer + layer->tensors[t].offset, layer->tensors[t].elements))
+            return false;
+    return true;
+}
+
+/*
+ * Of a stage of several layers the first one is meant. Parameters are looked at too, since a relu makes 0 of a NaN that
+ * they gave rise to.
+ */
 int network_first_not_finite(struct network *n, struct error *e)
 {
     int first = -1, previous = -1;
@@ -325,14 +345,21 @@ int network_first_not_finite(struct network *n, struct error *e)
         size_t count = (size_t)n->batch * model_shape_elements(n->model.layers[last].out);
         float *values = floats(count);
         bool ok = values && n->backend->ops->read(n->stages[previous], values, e);
-        for (size_t k = 0; ok && first < 0 && k < count; k++)
-            if (!isfinite(values[k]))
-                first = i;
+        if (ok && (!layer_is_finite(&n->model.layers[i], n->parameters) || !all_finite(values, count)))
+            first = i;
         free(values);
         if (!ok)
             break;
     }
     return first;
+}
+
+int network_gradient_not_finite(const struct network *n, const float *gradients)
+{
+    int i = n->model.layer_count - 1;
+    while (i >= 0 && layer_is_finite(&n->model.layers[i], gradients))
+        i--;
+    return i;
 }
 
 struct tensor network_tensor(const struct layer_spec *layer, int t, float *buffer)

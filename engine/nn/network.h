@@ -59,8 +59,10 @@ bool network_gradients(struct network *n, const struct targets *targets, double 
 /* Backward alone, after a forward pass in training and write_gradient or loss on the last stage. */
 bool network_backward(struct network *n, struct error *e);
 
-/* The first layer whose output holds a NaN or an infinity, -1: none; and of the gradients likewise. */
+/* The first layer whose parameters or output hold a NaN or an infinity, -1: none. After forward: backward may overwrite outputs. */
 int network_first_not_finite(struct network *n, struct error *e);
+/* The same of gradients in the parameters' layout; the first as backward goes, which is the last of them. */
+int network_gradient_not_finite(const struct network *n, const float *gradients);
 
 /* A layer's learned tensor t in a buffer of the model's layout. */
 struct tensor network_tensor(const struct layer_spec *layer, int t, float *buffer);

@@ -137,6 +137,11 @@ double job_default_weight_decay(const char *optimizer)
     return !strcmp(optimizer, "adamw") || !strcmp(optimizer, "lamb") ? 0.01 : 0;
 }
 
+long job_global_batch(const struct job_train *t, int ranks)
+{
+    return (long)t->batch * t->accumulate * ranks;
+}
+
 void job_defaults(struct job *job, enum job_kind kind)
 {
     *job = (struct job){.version = JOB_VERSION, .kind = kind, .ranks = 1, .launcher = "local"};

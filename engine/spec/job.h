@@ -117,6 +117,8 @@ void job_clear(struct job *job); /* drops what it owns */
 double job_default_lr(const char *optimizer, const char *schedule);
 /* adamw and lamb 0.01, lars 1e-4; sgd and adam none. */
 double job_default_weight_decay(const char *optimizer);
+/* Samples of one step, over all ranks. */
+long job_global_batch(const struct job_train *t, int ranks);
 const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check", "bench" */
 /* The label a job without one gets: "cnn-mnist", "allreduce", "ranks", the script's name, "check-04-ring-allreduce". */
 void job_default_label(const struct job *job, char *label, size_t size);

@@ -88,9 +88,9 @@ static bool read_data(struct trainer *tr, struct error *e)
     if (samples * ranks > tr->train.rows)
         return error_set(
             e, ERROR_INPUT,
-            "the global batch of %ld samples (%d ranks x %d x %d accumulated) is larger than the "
+            "the global batch of %ld samples (batch %d x accumulate %d x ranks %d) is larger than the "
             "training set of %u",
-            samples * ranks, ranks, t->batch, t->accumulate, tr->train.rows);
+            samples * ranks, t->batch, t->accumulate, ranks, tr->train.rows);
     tr->samples = (int)samples;
     tr->global_batch = samples * ranks;
     tr->global_rows = (double)tr->global_batch * tr->train.targets;

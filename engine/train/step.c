@@ -19,7 +19,7 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     struct network *n = tr->network;
     struct targets targets = {.classes = tr->classes, .samples = tr->t->batch};
     struct loss_sum sum;
-    n->context.step = tr->step;
+    n->context.step = tr->step; /* dropout's masks hang on these */
     n->context.first_row = (long)comm_rank(tr->comm) * tr->samples + (long)part * tr->t->batch;
     if (!network_forward(n, true, e) || !tr->backend->ops->loss(network_output(n), &n->model.loss, &targets,
                                                                 1 / tr->global_rows, &sum, NULL, e))
@@ -80,19 +80,6 @@ static bool agree_on_layer(struct trainer *tr, int *layer, struct error *e)
         return false;
     *layer = isfinite(first) ? (int)-first : -1;
     return true;
-}
-
-/* All ranks have the same sum, so they agree. Seen from the loss, as backward goes. */
-static int layer_of_gradient(const struct trainer *tr)
-{
-    for (int i = tr->model.layer_count - 1; i >= 0; i--)
-        for (int t = 0; t < tr->model.layers[i].tensor_count; t++) {
-            const struct layer_tensor *tensor = &tr->model.layers[i].tensors[t];
-            for (size_t k = 0; k < tensor->elements; k++)
-                if (!isfinite(tr->gradients[tensor->offset + k]))
-                    return i;
-        }
-    return -1;
 }
 
 /* "the loss", NaN, "output" ... -> the sentence that ends the run. */
@@ -173,7 +160,8 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     if (!optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
         return false;
     if (!isfinite(squares))
-        return diverged(tr, "the gradient", squares, "gradient", layer_of_gradient(tr), e);
+        return diverged(tr, "the gradient", squares, "gradient",
+                        network_gradient_not_finite(tr->network, tr->gradients), e);
     double comm_s = t2 - t1 + tr->layers_s;
     count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, loss);
     tr->step++;

@@ -138,6 +138,38 @@ static void forward_only(void **state)
     drop(&f);
 }
 
+/* The first layer after which numbers are none, and in the gradients the last. */
+static void where_numbers_end(void **state)
+{
+    (void)state;
+    struct fixture f = make("cnn", 2, 1);
+    struct error e = {0};
+    const struct layer_spec *layers = f.model.layers;
+    int dense = f.model.layer_count - 1;
+    network_init(f.network, 3);
+    float *input = network_input(f.network);
+    for (int i = 0; i < 2 * 784; i++)
+        input[i] = (float)(i % 7);
+    assert_true(network_forward(f.network, true, &e));
+    assert_int_equal(network_first_not_finite(f.network, &e), -1);
+    /* Finite weights, but what they make overflows. */
+    float *weight = f.network->parameters + layers[3].tensors[0].offset;
+    for (size_t i = 0; i < layers[3].tensors[0].elements; i++)
+        weight[i] = 3e38f;
+    assert_true(network_forward(f.network, true, &e));
+    assert_int_equal(network_first_not_finite(f.network, &e), 3);
+    /* A relu would make 0 of this one. */
+    f.network->parameters[0] = NAN;
+    assert_true(network_forward(f.network, true, &e));
+    assert_int_equal(network_first_not_finite(f.network, &e), 0);
+    assert_int_equal(network_gradient_not_finite(f.network, f.gradients), -1);
+    f.gradients[layers[3].tensors[1].offset] = INFINITY;
+    assert_int_equal(network_gradient_not_finite(f.network, f.gradients), 3);
+    f.gradients[layers[dense].tensors[0].offset] = NAN;
+    assert_int_equal(network_gradient_not_finite(f.network, f.gradients), dense);
+    drop(&f);
+}
+
 static void random_numbers(void **state)
 {
     (void)state;
@@ -168,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_reference_convolution), cmocka_unit_test(initial_parameters),
-        cmocka_unit_test(loss_of_nothing), cmocka_unit_test(forward_only), cmocka_unit_test(random_numbers)};
+        cmocka_unit_test(loss_of_nothing),          cmocka_unit_test(forward_only),
+        cmocka_unit_test(where_numbers_end),        cmocka_unit_test(random_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

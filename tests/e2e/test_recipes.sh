@@ -1,0 +1,52 @@
+#!/bin/bash
+# Recipes of training: optimisers, schedules, accumulation, clipping, scaling, and runs whose numbers end.
+. "$(dirname "$0")/lib.sh"
+
+train() { # OPTION... : the events of a run of mlp on one rank
+    "$ringside" train --model mlp --ranks 1 --threads 1 --epochs 1 --json "$@" </dev/null 2>"$scratch/err"
+}
+numbers() { # EVENT FIELD <EVENTS: that field, one a line
+    sed -nE "/\"ev\":\"$1\"/s/.*\"$2\":([-+0-9.e]+).*/\1/p"
+}
+# Whether two files of 50 numbers agree to the given difference; prints the largest.
+agree() { # FILE FILE BOUND
+    paste "$1" "$2" | awk -v bound="$3" '
+        NF == 2 { d = $1 - $2; if (d < 0) d = -d; if (d > worst) worst = d; n++ }
+        END { printf "%d losses, largest difference %g\n", n, worst; exit !(n == 50 && worst <= bound) }'
+}
+above() { awk -v a="${1:-0}" -v b="$2" 'BEGIN { exit !(a > b) }'; }
+
+# Batches that are summed for a step are one large batch: the same samples, the same mean.
+sgd=(--optimizer sgd --nesterov --weight-decay 1e-4 --clip 0.5 --schedule cosine --warmup 0.05 --steps 50)
+train "${sgd[@]}" --batch 128 | numbers step loss >"$scratch/whole"
+train "${sgd[@]}" --batch 32 --accumulate 4 | numbers step loss >"$scratch/parts"
+train "${sgd[@]}" --batch 32 --accumulate 2 --ranks 2 | numbers step loss >"$scratch/ranks"
+check "4 accumulated batches of 32 train like one of 128 (50 steps, 1e-5)" agree "$scratch/whole" "$scratch/parts" 1e-5
+check "2 ranks x 2 batches of 32 too" agree "$scratch/whole" "$scratch/ranks" 1e-5
+
+# Each optimiser learns: chance is 0.1, a step that never moved stays there.
+for recipe in "sgd --nesterov" "sgd --momentum 0 --schedule step --step-size 0.25 --gamma 0.5" adam \
+    "adamw --schedule constant" "lars --schedule cosine --warmup 0.1" "lamb --schedule cosine"; do
+    # shellcheck disable=SC2086  # a recipe is several words
+    accuracy=$(train --optimizer $recipe --steps 200 | numbers eval accuracy)
+    check "$recipe: accuracy above 0.85 after 200 steps ($accuracy)" above "$accuracy" 0.85
+done
+
+# A gradient cut to next to nothing moves next to nothing.
+train --optimizer sgd --schedule constant --clip 1e-9 --steps 50 | numbers step loss >"$scratch/still"
+check "clip 1e-9: the loss stays where it begins" awk '{ if ($1 < 2.2 || $1 > 2.5) exit 1 } END { exit NR != 50 }' "$scratch/still"
+
+train --optimizer sgd --schedule cosine --lr 0.02 --scale-lr 64 --warmup 0.1 --batch 256 --steps 40 >"$scratch/scaled"
+check "scale-lr: the peak is 4 times the rate for 4 times the batch" test "$(numbers run lr <"$scratch/scaled")" = 0.08
+check "and the warm-up begins at the rate itself" test "$(numbers step lr <"$scratch/scaled" | head -n 1)" = 0.02
+check "the run tells its recipe" grep -q '"optimizer":"sgd","momentum":0.9,"schedule":"cosine"' "$scratch/scaled"
+
+expect "a batch larger than the data is bad input" 2 "$ringside" train --ranks 1 --batch 32768 --accumulate 2
+check "and is told with all its factors" grep -q "65536 samples (batch 32768 x accumulate 2 x ranks 1)" <<<"$err"
+
+# A loss that is no number stops the run, and step and layer are named.
+expect "a rate of 1e6 ends a run with 1" 1 "$ringside" train --model cnn --ranks 2 --optimizer sgd --lr 1e6 \
+    --schedule constant --steps 50
+check "it names the step" grep -q "the loss became .* in step [0-9]" <<<"$err"
+check "and the first layer whose output is not finite" grep -qE "is number [0-9]+ \((conv2d|dense) " <<<"$err"
+check "the same sentence is the run's reason" grep -q "first layer" "$RINGSIDE_HOME"/runs/*/status.json
