@@ -29,11 +29,11 @@ static bool read_name(char *at, const char *end, const char *path, struct corpus
     p->name = at;
     const char *dot = strrchr(at, '.');
     if (!dot || dot[1] < '0' || dot[1] > '9')
-        return error_set(e, ERROR_INPUT,
-                         "%s: page \"%s\" does not end with a dot and its section's digit, as \"open.2\" does",
-                         path, at);
-    p->section = dot[1] - '0';
-    p->part = hash_name(p->name) % TEST_SHARE == 0 ? DATASET_TEST : DATASET_TRAIN;
+        return error_set(
+            e, ERROR_INPUT,
+            "%s: page \"%s\" does not end with a dot and its section's digit, as \"open.2\" does", path, at);
+    p->calls = dot[1] == '2' || dot[1] == '3';
+    p->hash = hash_name(p->name);
     *text = line_end + 1;
     return true;
 }
@@ -43,9 +43,8 @@ static bool check_text(const struct corpus_page *p, const char *path, struct err
     for (size_t i = 0; i < p->bytes; i++) {
         unsigned char c = (unsigned char)p->text[i];
         if (c != '\n' && c != '\t' && (c < ' ' || c > '~'))
-            return error_set(e, ERROR_INPUT,
-                             "%s: page \"%s\" has the byte 0x%02x, expected plain ASCII text", path, p->name,
-                             c);
+            return error_set(e, ERROR_INPUT, "%s: page \"%s\" has the byte 0x%02x, expected plain ASCII text",
+                             path, p->name, c);
     }
     return true;
 }
@@ -53,7 +52,7 @@ static bool check_text(const struct corpus_page *p, const char *path, struct err
 static bool split(struct corpus *c, size_t bytes, const char *path, struct error *e)
 {
     char *end = c->text + bytes;
-    int room = 0, of_part[2] = {0};
+    int room = 0;
     if (bytes == 0 || c->text[0] != '\f')
         return error_set(e, ERROR_INPUT,
                          "%s is no corpus: expected a form feed and the first page's name, \"\\fopen.2\"",
@@ -67,7 +66,8 @@ static bool split(struct corpus *c, size_t bytes, const char *path, struct error
             c->pages = grown;
         }
         struct corpus_page *p = &c->pages[c->page_count++];
-        char *text, *next;
+        memset(p, 0, sizeof *p); /* for training */
+        char *text = NULL, *next;
         if (!read_name(at + 1, end, path, p, &text, e))
             return false;
         next = memchr(text, '\f', (size_t)(end - text));
@@ -76,14 +76,46 @@ static bool split(struct corpus *c, size_t bytes, const char *path, struct error
         p->bytes = (size_t)(at - text);
         if (!check_text(p, path, e))
             return false;
-        of_part[p->part]++;
     }
-    if (!of_part[DATASET_TRAIN] || !of_part[DATASET_TEST])
-        return error_set(e, ERROR_INPUT,
-                         "%s: %d pages are for training and %d for testing (a page in ten, by its name's "
-                         "hash); each needs at least one: more pages are needed",
-                         path, of_part[DATASET_TRAIN], of_part[DATASET_TEST]);
     return true;
+}
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct corpus_page *x = *(struct corpus_page *const *)a, *y = *(struct corpus_page *const *)b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static bool part(struct corpus *c, const char *path, struct error *e)
+{
+    struct corpus_page **order = malloc((size_t)c->page_count * sizeof *order);
+    if (!order)
+        return error_set(e, ERROR_FAILED, "%s: not enough memory for its pages", path);
+    size_t room[2] = {0};
+    int tests = 0;
+    for (int i = 0; i < c->page_count; i++) {
+        order[i] = &c->pages[i];
+        room[order[i]->calls] += order[i]->bytes;
+    }
+    for (int kind = 0; kind < 2; kind++)
+        room[kind] /= TEST_SHARE;
+    qsort(order, (size_t)c->page_count, sizeof *order, by_hash);
+    for (int i = 0; i < c->page_count; i++) {
+        size_t *left = &room[order[i]->calls];
+        if (order[i]->bytes > *left)
+            continue;
+        *left -= order[i]->bytes;
+        order[i]->part = DATASET_TEST;
+        tests++;
+    }
+    free(order);
+    return tests > 0 ||
+           error_set(e, ERROR_INPUT,
+                     "%s: of its %d pages none fits into the tenth that is for testing; it needs "
+                     "more, or shorter, pages",
+                     path, c->page_count);
 }
 
 bool corpus_read(const char *path, struct corpus *c, struct error *e)
@@ -94,7 +126,7 @@ bool corpus_read(const char *path, struct corpus *c, struct error *e)
     if (!gz_read(path, CORPUS_MAX_BYTES, &data, &bytes, e))
         return false;
     c->text = (char *)data;
-    if (split(c, bytes, path, e))
+    if (split(c, bytes, path, e) && part(c, path, e))
         return true;
     corpus_free(c);
     return false;

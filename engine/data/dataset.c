@@ -1,20 +1,36 @@
 #include "engine/data/dataset.h"
 
 #include "engine/base/paths.h"
+#include "engine/data/cifar.h"
 #include "engine/data/mnist.h"
 #include "engine/data/source.h"
+#include "engine/data/synthetic.h"
+#include "engine/data/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool read_named(const char *name, enum dataset_part part, struct dataset *d, struct error *e)
 {
     char data[PATH_MAX], folder[PATH_MAX];
-    if (strcmp(name, "mnist") != 0)
-        return mnist_read(name, part, d, e);
-    return path_data(data, e) && path_join(folder, data, "exercises/data/mnist", e) &&
-           mnist_read(folder, part, d, e);
+    if (!strcmp(name, "mnist"))
+        return path_data(data, e) && path_join(folder, data, "exercises/data/mnist", e) &&
+               mnist_read(folder, part, d, e);
+    if (synthetic_known(name))
+        return synthetic_read(name, part, d, e);
+    if (text_known(name))
+        return text_read(name, part, d, e);
+    if (cifar_known(name) || cifar_folder(name))
+        return cifar_read(name, part, d, e);
+    struct stat st;
+    if (stat(name, &st) != 0 && !strchr(name, '/'))
+        return error_set(e, ERROR_INPUT,
+                         "there is no dataset \"%s\": expected mnist, cifar10, cifar100, text-classes, "
+                         "text-words, text-chars, synthetic:SHAPE:CLASSES:ROWS, a folder or a FILE.shards",
+                         name);
+    return mnist_read(name, part, d, e);
 }
 
 bool dataset_read(const char *name, enum dataset_part part, struct dataset *d, struct error *e)
@@ -36,12 +52,12 @@ void dataset_free(struct dataset *d)
 
 size_t dataset_sample_elements(const struct dataset *d)
 {
-    return (size_t)d->shape.channels * (size_t)d->shape.height * (size_t)d->shape.width;
+    return model_shape_elements(d->shape);
 }
 
 size_t dataset_sample_bytes(const struct dataset *d)
 {
-    return dataset_sample_elements(d) * (d->vocabulary ? sizeof(int32_t) : sizeof(float));
+    return dataset_sample_elements(d) * (d->shape.kind == SHAPE_TOKENS ? sizeof(int32_t) : sizeof(float));
 }
 
 bool dataset_batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,

@@ -26,8 +26,8 @@ struct dataset_source;
 
 struct dataset {
     uint32_t rows;
-    struct model_shape shape; /* of a sample */
-    int vocabulary;           /* the samples are tokens below this; 0: they are floats */
+    struct model_shape shape; /* of a sample: SHAPE_IMAGE or SHAPE_TOKENS */
+    int vocabulary;           /* tokens are below this; 0 for images */
     int classes;
     int targets;                    /* classes a sample: 1, or one a step */
     const char *const *class_names; /* NULL: none but their numbers */

@@ -31,8 +31,8 @@ static bool read_all(gzFile file, const char *path, size_t max_bytes, uint8_t **
             return true;
         *bytes += (size_t)got;
         if (*bytes > max_bytes)
-            return error_set(e, ERROR_INPUT, "%s is longer than the %zu bytes that such a file may have", path,
-                             max_bytes);
+            return error_set(e, ERROR_INPUT, "%s is longer than the %zu bytes that such a file may have",
+                             path, max_bytes);
     }
 }
 

@@ -88,7 +88,7 @@ static bool add_page(struct text *t, struct dataset *d, const struct corpus_page
     if (!add_tokens(t, page, e))
         return false;
     size_t n = t->token_count - begin, length = (size_t)task->length;
-    struct sample s = {.begin = begin, .length = task->length, .class = page->section == 2 || page->section == 3};
+    struct sample s = {.begin = begin, .length = task->length, .class = page->calls};
     if (n < (size_t)task->shortest)
         return true;
     if (n < length) {
@@ -194,7 +194,7 @@ static void describe(struct dataset *d, enum text_kind kind)
 {
     static const char *const class_names[] = {"other pages", "calls (sections 2, 3)"};
     int length = tasks[kind].length;
-    d->shape = (struct model_shape){.channels = length, .height = 1, .width = 1};
+    d->shape = (struct model_shape){.channels = length, .height = 1, .width = 1, .kind = SHAPE_TOKENS};
     d->vocabulary = kind == TEXT_CHARS ? CHARACTERS : TEXT_VOCABULARY;
     d->classes = kind == TEXT_CLASSES ? 2 : d->vocabulary;
     d->class_names = kind == TEXT_CLASSES ? class_names : NULL;
@@ -203,7 +203,7 @@ static void describe(struct dataset *d, enum text_kind kind)
 
 bool text_read(const char *name, enum dataset_part part, struct dataset *d, struct error *e)
 {
-    const char *file;
+    const char *file = NULL;
     char path[PATH_MAX];
     int kind = task_of(name, &file);
     struct text *t = calloc(1, sizeof *t);

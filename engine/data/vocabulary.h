@@ -33,7 +33,8 @@ bool vocabulary_count(struct vocabulary *v, const char *text, size_t bytes, stru
 /* Gives the most frequent ones their numbers. */
 bool vocabulary_number(struct vocabulary *v, struct error *e);
 int32_t vocabulary_find(const struct vocabulary *v, const char *word, size_t length); /* or WORD_UNKNOWN */
-const char *vocabulary_word(const struct vocabulary *v, int32_t number); /* "" padding, "?" unknown or unused */
+const char *vocabulary_word(const struct vocabulary *v,
+                            int32_t number); /* "" padding, "?" unknown or unused */
 
 /* --- characters --- */
 
