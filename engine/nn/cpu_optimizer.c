@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Below this many pieces a second thread costs more than it saves. */
-enum { PARALLEL_PIECES = 16, WIDE = 8 };
+enum { PARALLEL_PIECES = 16, WIDE = 4, SUMS = 4 };
 
 typedef double wide __attribute__((vector_size(WIDE * sizeof(double))));
 typedef float narrow __attribute__((vector_size(WIDE * sizeof(float))));
@@ -23,17 +23,20 @@ typedef float narrow __attribute__((vector_size(WIDE * sizeof(float))));
  */
 CPU_KERNEL static double squares(const float *x, int n)
 {
-    wide sum = {0};
+    wide sum[SUMS] = {{0}};
     int i = 0;
-    for (; i + WIDE <= n; i += WIDE) {
-        narrow some;
-        memcpy(&some, x + i, sizeof some);
-        wide values = __builtin_convertvector(some, wide);
-        sum += values * values;
-    }
-    for (int lane = 0; i < n; i++, lane++)
-        sum[lane] += (double)x[i] * x[i];
-    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+    for (; i + SUMS * WIDE <= n; i += SUMS * WIDE)
+        for (int k = 0; k < SUMS; k++) {
+            narrow some;
+            memcpy(&some, x + i + k * WIDE, sizeof some);
+            wide values = __builtin_convertvector(some, wide);
+            sum[k] += values * values;
+        }
+    double rest = 0;
+    for (; i < n; i++)
+        rest += (double)x[i] * x[i];
+    wide all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return rest + ((all[0] + all[1]) + (all[2] + all[3]));
 }
 
 /* gi = scale · g + decay · w; v = momentum · v + gi; w -= rate · (ahead · gi + behind · v): sgd and lars. */
