@@ -345,7 +345,9 @@ void app_draw(struct app *app, struct canvas *c)
         canvas_fill(c, footer, ' ', ROLE_TEXT, 0);
         keymap_footer(c, footer, help_keys, NULL);
     } else {
-        keymap_footer(c, footer, layer->class->keys, globals(app));
+        keymap_footer(c, footer,
+                      layer->class->footer ? layer->class->footer(layer->state) : layer->class->keys,
+                      globals(app));
     }
     if (app->message[0])
         draw_message(app, c, area);

@@ -124,6 +124,18 @@ void canvas_put(struct canvas *c, int row, int col, uint32_t glyph, enum role ro
     cell_set(c, row, col, cell);
 }
 
+void canvas_pixels(struct canvas *c, int row, int col, uint32_t upper, uint32_t lower)
+{
+    if (row < 0 || row >= c->rows || col < 0 || col >= c->cols)
+        return;
+    bool alike = upper == lower;
+    struct cell cell = {.glyph = alike ? ' ' : 0x2584,
+                        .role = ROLE_TEXT,
+                        .fg = alike ? 0 : CELL_COLOUR | lower,
+                        .bg = CELL_COLOUR | upper};
+    cell_set(c, row, col, cell);
+}
+
 int canvas_text(struct canvas *c, int row, int col, int width, enum role role, int attributes,
                 const char *text)
 {

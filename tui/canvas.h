@@ -40,7 +40,10 @@ struct cell {
     uint32_t glyph;     /* a Unicode code point; 0: the second half of a wide one */
     uint32_t combining; /* one combining mark upon it, or 0 */
     uint8_t role, attributes;
+    uint32_t fg, bg; /* colours of its own, CELL_COLOUR | 0xRRGGBB; 0: those of its role */
 };
+
+enum { CELL_COLOUR = 0x1000000 };
 
 struct rect {
     int row, col, rows, cols;
@@ -51,6 +54,7 @@ struct canvas {
     struct cell *cells;         /* rows * cols, by row */
     int cursor_row, cursor_col; /* the real cursor: on the selected row, for screen readers; -1: hidden */
     bool utf8;                  /* whether the terminal shows Unicode; else views use ASCII */
+    bool pixels; /* whether cells can have colours of their own; else pictures are made of dots and shades */
 };
 
 bool canvas_init(struct canvas *c, int rows, int cols, bool utf8); /* false: out of memory */
@@ -66,6 +70,8 @@ struct rect rect_cut_rows(struct rect *r, int rows);
 struct rect rect_cut_cols(struct rect *r, int cols);
 
 void canvas_put(struct canvas *c, int row, int col, uint32_t glyph, enum role role, int attributes);
+/* Two pixels (0xRRGGBB) one above the other in a cell; only where c->pixels. */
+void canvas_pixels(struct canvas *c, int row, int col, uint32_t upper, uint32_t lower);
 /*
  * Writes UTF-8 from (row, col) in at most `width` columns, with an ellipsis where it does not fit; control
  * characters become '?'. Returns the columns used. On a canvas without Unicode, glyphs outside ASCII are

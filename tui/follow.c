@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "engine/launch/launch.h"
+#include "tui/sample_view.h"
 #include "tui/text_plot.h"
 
 #include <errno.h>
@@ -130,12 +131,12 @@ static void say_collective(struct follower *f, const json_t *event)
            error = event_number(event, "error", NAN);
     char wrong[32] = "-";
     if (f->tables++ == 0)
-        printf("%10s %9s  %-18s %5s %9s %7s %7s %7s\n%10s %9s  %-18s %5s %9s %7s %7s %7s\n", "bytes",
+        printf("%12s %11s  %-8s %5s %12s %9s %9s %9s\n%12s %11s  %-8s %5s %12s %9s %9s %9s\n", "bytes",
                "floats", "algo", "ranks", "time", "algbw", "busbw", "error", "", "", "", "", "us", "GB/s",
                "GB/s", "");
     if (isfinite(error))
         snprintf(wrong, sizeof wrong, "%.1e", error);
-    printf("%10.0f %9.0f  %-18s %5lld %9.1f %7.3f %7.3f %7s\n", bytes,
+    printf("%12.0f %11.0f  %-8s %5lld %12.1f %9.3f %9.3f %9s\n", bytes,
            event_number(event, "count", bytes / 4), event_text(event, "algo", "?"),
            event_integer(event, "ranks", f->model.ranks), 1e6 * time_s, 1e-9 * alg, 1e-9 * bus, wrong);
 }
@@ -166,10 +167,18 @@ static void say(struct follower *f, const json_t *event)
         say_run(&f->model);
     } else if (!strcmp(name, "eval")) {
         clear_line(f);
-        printf("epoch %.3g: test accuracy %.2f %%, loss %.4f (step %lld, %.1f s)\n",
-               event_number(event, "epoch", NAN), 100 * event_number(event, "accuracy", NAN),
-               event_number(event, "loss", NAN), event_integer(event, "step", 0),
-               event_number(event, "t", 0));
+        if (isfinite(event_number(event, "d_real", NAN)))
+            printf("epoch %.3g: the discriminator takes %.0f %% of the real and %.0f %% of the generated "
+                   "images for "
+                   "real (step %lld, %.1f s)\n",
+                   event_number(event, "epoch", NAN), 100 * event_number(event, "d_real", NAN),
+                   100 * event_number(event, "d_fake", NAN), event_integer(event, "step", 0),
+                   event_number(event, "t", 0));
+        else
+            printf("epoch %.3g: test accuracy %.2f %%, loss %.4f (step %lld, %.1f s)\n",
+                   event_number(event, "epoch", NAN), 100 * event_number(event, "accuracy", NAN),
+                   event_number(event, "loss", NAN), event_integer(event, "step", 0),
+                   event_number(event, "t", 0));
     } else if (!strcmp(name, "collective")) {
         clear_line(f);
         say_collective(f, event);
@@ -251,6 +260,7 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
     report_ranks(to, m);
     fputc('\n', to);
     text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);
+    samples_print(to, m->samples, m->sample_count, utf8);
 }
 
 /* --- the loop --- */

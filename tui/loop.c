@@ -197,6 +197,7 @@ bool loop_run(const char *open, bool utf8, struct error *e)
         int rows, cols;
         term_size(l.term, &rows, &cols);
         ok = canvas_init(&l.canvas, rows, cols, utf8) || error_set(e, ERROR_FAILED, "out of memory");
+        l.canvas.pixels = term_pixels(l.term);
     }
     double next_tick = monotonic() + APP_TICK_S;
     while (ok && !l.ended && !app_ended(l.app)) {

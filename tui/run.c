@@ -26,21 +26,47 @@ enum {
     ACT_SCALE,
     ACT_UP,
     ACT_DOWN,
-    ACT_OPEN
+    ACT_OPEN,
+    ACT_SAMPLES,
+    ACT_KIND,
+    ACT_KIND_BACK,
+    ACT_STYLE
 };
 
 static const struct key_binding run_keys[] = {
     {KEY_CODE_TAB, ACT_PANE, "pane", "the next pane on its own; after the last, all again"},
     {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, "the pane before"},
+    {'m', ACT_SAMPLES, "samples", "what the model sees, says and makes, in pictures; m again: back"},
     {'r', ACT_RING, "ring", "watch the messages of this run's allreduce, hop by hop"},
     {'s', ACT_STOP, "stop", "stop this run (asks first)"},
     {'l', ACT_LOG, "log", "the last lines of the log"},
     {'y', ACT_SCALE, NULL, "loss on a logarithmic axis, or back"},
-    {KEY_CODE_UP, ACT_UP, NULL, "move in a list"},
-    {KEY_CODE_DOWN, ACT_DOWN, NULL, NULL},
+    {'i', ACT_STYLE, NULL, "draw pictures as half blocks, shades or dots"},
+    {KEY_CODE_LEFT, ACT_KIND_BACK, NULL, "samples: another kind (images, texts, feature maps, gates)"},
+    {KEY_CODE_RIGHT, ACT_KIND, NULL, "samples: another kind (images, texts, feature maps, gates)"},
+    {KEY_CODE_UP, ACT_UP, NULL, "samples: an earlier or later evaluation; else move in a list"},
+    {KEY_CODE_DOWN, ACT_DOWN, NULL, "samples: an earlier or later evaluation; else move in a list"},
     {KEY_CODE_ENTER, ACT_OPEN, NULL, "open the selected run that a script has started"},
     {0, 0, NULL, NULL},
 };
+
+/* The footer while samples are shown. */
+static const struct key_binding sample_keys[] = {
+    {KEY_CODE_LEFT, ACT_KIND_BACK, "kind", NULL},
+    {KEY_CODE_RIGHT, ACT_KIND, "kind", NULL},
+    {KEY_CODE_UP, ACT_UP, "evaluation", NULL},
+    {KEY_CODE_DOWN, ACT_DOWN, "evaluation", NULL},
+    {'i', ACT_STYLE, "look", NULL},
+    {'m', ACT_SAMPLES, "all panes", NULL},
+    {KEY_CODE_TAB, ACT_PANE, "pane", NULL},
+    {0, 0, NULL, NULL},
+};
+
+static const struct key_binding *run_footer(void *view)
+{
+    const struct run_view *v = view;
+    return v->pane == PANE_SAMPLES && !v->log ? sample_keys : run_keys;
+}
 
 static void *run_open(struct app *app, const char *argument, struct error *e)
 {
@@ -83,6 +109,8 @@ static bool run_tick(void *view, struct app *app, double now)
 static bool has_pane(const struct run_view *v, enum run_pane pane)
 {
     bool train = !v->m.have_job || v->m.job.kind == JOB_TRAIN;
+    if (pane == PANE_SAMPLES)
+        return v->m.sample_count > 0 && train;
     if (train || pane == PANE_ALL || pane == PANE_NOTES)
         return true;
     if (v->m.job.kind == JOB_ALLREDUCE)
@@ -95,6 +123,18 @@ static void change_pane(struct run_view *v, int by)
     do
         v->pane = (enum run_pane)(((int)v->pane + by + PANE_COUNT) % PANE_COUNT);
     while (!has_pane(v, v->pane));
+}
+
+/* In the samples' pane: another kind, or an earlier (-1) or later (1) evaluation. */
+static bool choose_sample(struct run_view *v, int kind, int later)
+{
+    if (v->pane != PANE_SAMPLES)
+        return false;
+    if (kind)
+        sample_choose_kind(&v->sample, v->m.samples, v->m.sample_count, kind);
+    if (later)
+        sample_choose_evaluation(&v->sample, v->m.samples, v->m.sample_count, later);
+    return true;
 }
 
 static void run_act(void *view, struct app *app, int action)
@@ -119,13 +159,28 @@ static void run_act(void *view, struct app *app, int action)
     case ACT_PANE_BACK: change_pane(v, -1); break;
     case ACT_LOG: v->log = !v->log; break;
     case ACT_SCALE: v->log_scale = !v->log_scale; break;
+    case ACT_SAMPLES:
+        if (v->pane == PANE_SAMPLES)
+            v->pane = PANE_ALL;
+        else if (has_pane(v, PANE_SAMPLES))
+            v->pane = PANE_SAMPLES;
+        else
+            app_message(app, ROLE_MUTED, "No samples yet: they come with each evaluation of a training job.");
+        break;
+    case ACT_KIND: choose_sample(v, 1, 0); break;
+    case ACT_KIND_BACK: choose_sample(v, -1, 0); break;
+    case ACT_STYLE: v->sample.style = (enum picture_style)((v->sample.style + 1) % PICTURE_STYLES); break;
     case ACT_UP:
+        if (choose_sample(v, 0, -1))
+            break;
         if (v->m.child_count && v->selected > 0)
             v->selected--;
         else if (v->scroll > 0)
             v->scroll--;
         break;
     case ACT_DOWN:
+        if (choose_sample(v, 0, 1))
+            break;
         if (v->selected + 1 < v->m.child_count)
             v->selected++;
         else
@@ -176,6 +231,7 @@ static enum role run_status(void *view, char *text, size_t size)
 const struct view_class view_run = {
     .name = "run",
     .keys = run_keys,
+    .footer = run_footer,
     .open = run_open,
     .act = run_act,
     .tick = run_tick,

@@ -137,6 +137,16 @@ static void fold_step(struct run_model *m, const json_t *event)
         m->last_lr = lr;
         run_series_add(&m->lr, (double)step, lr);
     }
+    const struct {
+        const char *key;
+        struct run_series *series;
+    } gan[] = {
+        {"loss_d", &m->loss_d}, {"loss_g", &m->loss_g}, {"d_real", &m->d_real}, {"d_fake", &m->d_fake}};
+    for (size_t i = 0; i < sizeof gan / sizeof *gan; i++) {
+        double value = event_number(event, gan[i].key, NAN);
+        if (isfinite(value))
+            run_series_add(gan[i].series, (double)step, value);
+    }
     m->grad_norm = event_number(event, "grad_norm", m->grad_norm);
     smooth(&m->compute_s, event_number(event, "compute_s", NAN));
     smooth(&m->comm_s, event_number(event, "comm_s", NAN));
@@ -365,50 +375,22 @@ static void fold_job(struct run_model *m, const json_t *event)
         copy_text(m->status.reason, sizeof m->status.reason, event, "reason");
 }
 
-/* The image: numbers 0..255 in a list, or two hexadecimal digits a pixel; 28 x 28 unless rows and cols say. */
-static void image_of(struct run_sample *s, const json_t *event)
-{
-    int rows = (int)event_integer(event, "rows", RUN_SAMPLE_SIDE);
-    int cols = (int)event_integer(event, "cols", RUN_SAMPLE_SIDE);
-    if (rows < 1 || cols < 1 || rows > RUN_SAMPLE_SIDE || cols > RUN_SAMPLE_SIDE)
-        return;
-    const json_t *data = json_object_get(event, "data");
-    size_t pixels = (size_t)rows * (size_t)cols;
-    if (json_is_array(data) && json_array_size(data) == pixels) {
-        for (size_t i = 0; i < pixels; i++)
-            s->pixels[i] = (unsigned char)json_number_value(json_array_get(data, i));
-    } else if (json_is_string(data) && json_string_length(data) == 2 * pixels) {
-        const char *text = json_string_value(data);
-        for (size_t i = 0; i < pixels; i++) {
-            char digits[3] = {text[2 * i], text[2 * i + 1], '\0'};
-            s->pixels[i] = (unsigned char)strtol(digits, NULL, 16);
-        }
-    } else {
-        return;
-    }
-    s->rows = rows;
-    s->cols = cols;
-}
-
-static void number_or_text(char *out, size_t size, const json_t *value)
-{
-    if (json_is_string(value))
-        snprintf(out, size, "%s", json_string_value(value));
-    else if (json_is_number(value))
-        snprintf(out, size, "%g", json_number_value(value));
-}
-
 static void fold_sample(struct run_model *m, const json_t *event)
 {
+    struct sample taken;
+    if (!sample_parse(&taken, event, m->step))
+        return;
     if (m->sample_count == RUN_MAX_SAMPLES) {
+        sample_free(&m->samples[0]);
         memmove(m->samples, m->samples + 1, (RUN_MAX_SAMPLES - 1) * sizeof *m->samples);
-        m->sample_count--;
+        m->samples[RUN_MAX_SAMPLES - 1] = taken;
+        return;
     }
-    struct run_sample *s = &m->samples[m->sample_count++];
-    *s = (struct run_sample){0};
-    number_or_text(s->label, sizeof s->label, json_object_get(event, "label"));
-    number_or_text(s->predicted, sizeof s->predicted, json_object_get(event, "predicted"));
-    image_of(s, event);
+    struct sample *s = grow(&m->samples, &m->sample_count, sizeof *s);
+    if (s)
+        *s = taken;
+    else
+        sample_free(&taken);
 }
 
 /* "rank 1 on n3 waits for rank 0": waiting_for is a sentence, a rank or a list of ranks. */

@@ -106,7 +106,8 @@ void run_model_free(struct run_model *m)
     run_reader_free(m->reader);
     if (m->have_job)
         job_clear(&m->job);
-    struct run_series *series[] = {&m->loss, &m->speed, &m->lr, &m->eval_loss, &m->eval_accuracy};
+    struct run_series *series[] = {&m->loss,   &m->speed,  &m->lr,     &m->eval_loss, &m->eval_accuracy,
+                                   &m->loss_d, &m->loss_g, &m->d_real, &m->d_fake};
     for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
         run_series_free(series[i]);
     for (int i = 0; i < m->op_count; i++)
@@ -126,6 +127,9 @@ void run_model_free(struct run_model *m)
     for (int i = 0; i < m->case_count; i++)
         free(m->cases[i].error);
     free(m->cases);
+    for (int i = 0; i < m->sample_count; i++)
+        sample_free(&m->samples[i]);
+    free(m->samples);
     free(m->rank_table);
     free(m->collectives);
     free(m->points);

@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 #include "engine/base/rundir.h"
 #include "engine/spec/job.h"
+#include "tui/sample.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -85,12 +86,7 @@ struct run_note {
     char *text;
 };
 
-enum { RUN_SAMPLE_SIDE = 28, RUN_MAX_SAMPLES = 12, RUN_MAX_OPS = 48, RUN_MAX_NOTES = 200 };
-struct run_sample {
-    int rows, cols; /* of the image, 0: no image came with it */
-    unsigned char pixels[RUN_SAMPLE_SIDE * RUN_SAMPLE_SIDE];
-    char label[24], predicted[24];
-};
+enum { RUN_MAX_SAMPLES = 512, RUN_MAX_OPS = 48, RUN_MAX_NOTES = 200 };
 
 /* One layer of a model that a script describes; figures of one sample. */
 struct run_layer {
@@ -119,7 +115,8 @@ struct run_model {
     /* training */
     struct run_series loss, speed, lr; /* by step */
     struct run_series eval_loss, eval_accuracy;
-    long step, total_steps; /* total 0: not known */
+    struct run_series loss_d, loss_g, d_real, d_fake; /* of a gan: its two losses, what D takes for real */
+    long step, total_steps;                           /* total 0: not known */
     double epoch;
     double last_loss, samples_per_s;                  /* of the last step event */
     double compute_s, exposed_comm_s, comm_s, data_s; /* smoothed over some ten step events */
@@ -143,7 +140,7 @@ struct run_model {
     int case_count;
     struct run_note notes[RUN_MAX_NOTES]; /* the latest, oldest first */
     int note_count;
-    struct run_sample samples[RUN_MAX_SAMPLES]; /* the latest */
+    struct sample *samples; /* the latest, oldest first, of several evaluations */
     int sample_count;
     struct run_layer *layers;
     int layer_count;

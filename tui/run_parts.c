@@ -135,61 +135,6 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
     }
 }
 
-/* How light the pixels of a cell's half are: the mean over the square of the image it stands for. */
-static double mean_of(const struct run_sample *s, double row0, double row1, double col0, double col1)
-{
-    double sum = 0;
-    int count = 0;
-    for (int r = (int)row0; r < (int)ceil(row1) && r < s->rows; r++)
-        for (int k = (int)col0; k < (int)ceil(col1) && k < s->cols; k++) {
-            sum += s->pixels[r * s->cols + k];
-            count++;
-        }
-    return count ? sum / count : 0;
-}
-
-enum { DIGIT_COLS = 14, DIGIT_ROWS = 7 };
-
-/* Two pixels above each other in a cell, each of them light or dark. */
-static void draw_digit(struct canvas *c, int row, int col, const struct run_sample *s, enum role role)
-{
-    double high = (double)s->rows / (2 * DIGIT_ROWS), wide = (double)s->cols / DIGIT_COLS;
-    for (int r = 0; r < DIGIT_ROWS; r++)
-        for (int k = 0; k < DIGIT_COLS; k++) {
-            double top = mean_of(s, 2 * r * high, (2 * r + 1) * high, k * wide, (k + 1) * wide);
-            double below = mean_of(s, (2 * r + 1) * high, (2 * r + 2) * high, k * wide, (k + 1) * wide);
-            uint32_t glyph;
-            if (c->utf8)
-                glyph = top >= 70 ? (below >= 70 ? 0x2588 : 0x2580) : below >= 70 ? 0x2584 : ' ';
-            else
-                glyph = (uint32_t) " .:+#"[(int)((top + below) / 2 / 256 * 5)];
-            canvas_put(c, row + r, col + k, glyph, role, 0);
-        }
-}
-
-void run_draw_samples(const struct run_view *v, struct canvas *c, struct rect area)
-{
-    const struct run_model *m = &v->m;
-    int col = area.col, fit = (area.cols + 2) / (DIGIT_COLS + 2);
-    int first = m->sample_count > fit ? m->sample_count - fit : 0;
-    for (int i = first; i < m->sample_count; i++) {
-        const struct run_sample *s = &m->samples[i];
-        bool right = !strcmp(s->label, s->predicted);
-        int row = area.row;
-        if (s->rows && area.rows > DIGIT_ROWS) {
-            draw_digit(c, row, col, s, right ? ROLE_TEXT : ROLE_BAD);
-            row += DIGIT_ROWS;
-        }
-        if (right)
-            canvas_format(c, row, col, DIGIT_COLS, ROLE_GOOD, ATTR_BOLD, "     %s %s", s->predicted,
-                          c->utf8 ? "✓" : "ok");
-        else
-            canvas_format(c, row, col, DIGIT_COLS, ROLE_BAD, ATTR_BOLD, "%s %s, is %s", c->utf8 ? "✗" : "x",
-                          s->predicted, s->label);
-        col += DIGIT_COLS + 2;
-    }
-}
-
 void run_draw_children(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;

@@ -23,7 +23,10 @@ static void fit_axes(struct run_view *v)
     if (v->loss.log != v->log_scale)
         v->loss = (struct axis){.log = v->log_scale};
     v->loss.zero = !v->log_scale;
-    if (run_series_range(&m->loss, &lo, &hi))
+    double d_lo, d_hi;
+    if (run_series_range(&m->loss_d, &d_lo, &d_hi) && run_series_range(&m->loss_g, &lo, &hi))
+        axis_fit(&v->loss, fmin(lo, d_lo), fmax(hi, d_hi));
+    else if (run_series_range(&m->loss, &lo, &hi))
         axis_fit(&v->loss, lo, hi);
     else if (!(v->loss.hi > v->loss.lo))
         axis_fit(&v->loss, 0.1, 2.5);
@@ -31,7 +34,9 @@ static void fit_axes(struct run_view *v)
     v->accuracy.lo_limit = 0;
     v->accuracy.hi_limit = 1;
     /* The range holds 100 %, so that the distance to it can be seen. */
-    if (run_series_range(&m->eval_accuracy, &lo, &hi))
+    if (m->d_real.count)
+        axis_fit(&v->accuracy, 0, 1);
+    else if (run_series_range(&m->eval_accuracy, &lo, &hi))
         axis_fit(&v->accuracy, lo - 0.01, 1);
     else if (!(v->accuracy.hi > v->accuracy.lo))
         axis_fit(&v->accuracy, 0, 1);
@@ -50,9 +55,29 @@ static void corner(struct canvas *c, struct rect box, enum role role, const char
         canvas_text(c, box.row, box.col + box.cols - columns - 3, columns, role, 0, text);
 }
 
+static struct plot_series line_of(const char *name, const struct run_series *s)
+{
+    return (struct plot_series){.name = name, .x = s->x, .y = s->y, .count = s->count};
+}
+
+/* Of a gan: the two losses, or what the discriminator takes for real, as two lines. */
+static void draw_pair(struct run_view *v, struct canvas *c, struct rect area, const char *title,
+                      const struct axis *y, const struct plot_series pair[2])
+{
+    struct plot p = {
+        .series = pair, .count = 2, .x = &v->steps, .y = y, .x_label = "step", .empty = "no step yet"};
+    plot_draw(c, canvas_box(c, area, title, ROLE_BORDER), &p);
+}
+
 static void draw_loss(struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
+    if (m->loss_g.count) {
+        const struct plot_series pair[2] = {line_of("discriminator", &m->loss_d),
+                                            line_of("generator", &m->loss_g)};
+        draw_pair(v, c, area, v->log_scale ? "The two losses (log)" : "The two losses", &v->loss, pair);
+        return;
+    }
     struct plot_series s = {
         .name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count, .fill = true};
     struct plot p = {
@@ -69,6 +94,11 @@ static void draw_accuracy(struct run_view *v, struct canvas *c, struct rect area
 {
     const struct run_model *m = &v->m;
     const struct run_series *a = &m->eval_accuracy;
+    if (m->d_real.count) {
+        const struct plot_series pair[2] = {line_of("real", &m->d_real), line_of("generated", &m->d_fake)};
+        draw_pair(v, c, area, "Discriminator: taken for real", &v->accuracy, pair);
+        return;
+    }
     struct plot_series s = {.name = "accuracy", .x = a->x, .y = a->y, .count = a->count, .points = true};
     struct plot p = {.series = &s,
                      .count = 1,
@@ -253,6 +283,12 @@ static void boxed_notes(const struct run_view *v, struct canvas *c, struct rect 
     run_draw_notes(v, c, rect_inset(canvas_box(c, area, "Notes", ROLE_BORDER), 0, 1));
 }
 
+static void boxed_samples(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    struct rect in = rect_inset(canvas_box(c, area, "Samples", ROLE_BORDER), 0, 1);
+    samples_draw(c, in, v->m.samples, v->m.sample_count, &v->sample);
+}
+
 /* From 120 x 34: everything. */
 static void draw_wide(struct run_view *v, struct canvas *c, struct rect area)
 {
@@ -271,9 +307,9 @@ static void draw_wide(struct run_view *v, struct canvas *c, struct rect area)
     boxed_ranks(v, c, ranks);
     if (m->sample_count) {
         struct rect digits = rect_cut_cols(&bottom, bottom.cols * 64 / 100);
-        struct rect in =
-            rect_inset(canvas_box(c, digits, "Test images and what the model says", ROLE_BORDER), 0, 1);
-        run_draw_samples(v, c, in);
+        struct rect in = rect_inset(
+            canvas_box(c, digits, samples_few_title(m->samples, m->sample_count), ROLE_BORDER), 0, 1);
+        samples_draw_few(c, in, m->samples, m->sample_count, v->sample.style);
     }
     boxed_notes(v, c, bottom);
 }
@@ -337,6 +373,7 @@ void run_draw_train(struct run_view *v, struct canvas *c, struct rect area)
     case PANE_ACCURACY: draw_accuracy(v, c, area); return;
     case PANE_SPEED: draw_speed(v, c, area); return;
     case PANE_RANKS: boxed_ranks(v, c, area); return;
+    case PANE_SAMPLES: boxed_samples(v, c, area); return;
     case PANE_NOTES: boxed_notes(v, c, area); return;
     case PANE_ALL:
     case PANE_COUNT: break;

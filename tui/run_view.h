@@ -10,9 +10,19 @@
 #include "tui/axis.h"
 #include "tui/canvas.h"
 #include "tui/run_model.h"
+#include "tui/sample_view.h"
 
 /* Tab goes round; PANE_ALL shows as many as there is room for. */
-enum run_pane { PANE_ALL, PANE_LOSS, PANE_ACCURACY, PANE_SPEED, PANE_RANKS, PANE_NOTES, PANE_COUNT };
+enum run_pane {
+    PANE_ALL,
+    PANE_LOSS,
+    PANE_ACCURACY,
+    PANE_SPEED,
+    PANE_RANKS,
+    PANE_SAMPLES,
+    PANE_NOTES,
+    PANE_COUNT
+};
 
 /* Plots of a script that are drawn side by side; more share the last one. */
 enum { RUN_PLOTS = 3 };
@@ -24,7 +34,8 @@ struct run_view {
     bool log_scale; /* the loss on a logarithmic axis */
     int selected;   /* of the runs a script has started */
     int scroll;     /* of lists */
-    double now;     /* seconds since the epoch, of the last tick */
+    struct sample_choice sample;
+    double now; /* seconds since the epoch, of the last tick */
     struct axis steps, loss, accuracy, speed, xs, ys;
     struct axis plot_x[RUN_PLOTS], plot_y[RUN_PLOTS]; /* of a script's plots */
     double polled;
@@ -46,7 +57,6 @@ void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area);
 int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_notes(const struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area);
-void run_draw_samples(const struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_children(const struct run_view *v, struct canvas *c, struct rect area);
 /* One check: glyph, name, and what was measured, is accepted, comes next; returns the rows used. */
 int check_draw(struct canvas *c, struct rect area, const struct run_check *check);

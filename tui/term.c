@@ -20,11 +20,14 @@
 enum { PASTE_BEGIN = 2000, PASTE_END = 2001 };
 /* More printable keys than this in one reading are pasted text, whatever the terminal says. */
 enum { BURST_MAX = 32 };
+/* Pairs of colours for pictures; when they are used up, all are given out anew. */
+enum { PICTURE_PAIRS = 24000 };
 
 struct terminal {
     SCREEN *screen;
     WINDOW *input; /* a pad of its own: reading keys from stdscr would refresh it */
     bool utf8, paste_mode, pasting, redraw;
+    enum depth depth;
     int rows, cols;
     struct cell *shown; /* what the screen shows; glyph UINT32_MAX: unknown */
     struct cell *line;  /* one row being prepared */
@@ -114,7 +117,7 @@ static enum depth colour_depth(void)
 
 static void colours(struct terminal *t)
 {
-    enum depth depth = colour_depth();
+    enum depth depth = t->depth = colour_depth();
     bool light = theme_light();
     /*
      * Text has a pair too, of the default colours: leaving a colour for it takes "\\033[39m", while leaving it for
@@ -280,12 +283,32 @@ int term_keys(struct terminal *t, int *keys, int limit, bool *pasted)
     return count;
 }
 
-static void put_cell(const struct terminal *t, int row, int col, const struct cell *cell)
+bool term_pixels(const struct terminal *t)
+{
+    return t->utf8 && t->depth >= DEPTH_256 && COLOR_PAIRS > PICTURE_PAIRS;
+}
+
+/* The pair of a cell with colours of its own. */
+static short own_pair(struct terminal *t, const struct cell *cell)
+{
+    int fg = cell->fg ? theme_colour(cell->fg & 0xffffff, t->depth) : -1;
+    int bg = cell->bg ? theme_colour(cell->bg & 0xffffff, t->depth) : -1;
+    int pair = alloc_pair(fg, bg);
+    if (pair >= PICTURE_PAIRS) {
+        for (int used = ROLE_COUNT + 1; used <= pair; used++)
+            free_pair(used);
+        t->redraw = true; /* what is on the screen has lost its pairs */
+        pair = alloc_pair(fg, bg);
+    }
+    return pair > 0 ? (short)pair : t->pairs[cell->role];
+}
+
+static void put_cell(struct terminal *t, int row, int col, const struct cell *cell)
 {
     cchar_t c;
     wchar_t text[3] = {(wchar_t)cell->glyph, (wchar_t)cell->combining, 0};
-    setcchar(&c, text, t->attributes[cell->role] | curses_attributes(cell->attributes), t->pairs[cell->role],
-             NULL);
+    short pair = cell->fg || cell->bg ? own_pair(t, cell) : t->pairs[cell->role];
+    setcchar(&c, text, t->attributes[cell->role] | curses_attributes(cell->attributes), pair, NULL);
     mvadd_wch(row, col, &c);
 }
 
@@ -297,7 +320,8 @@ static void bridge_gaps(const struct terminal *t, struct cell *line, int cols)
 {
     enum { GAP_MAX = 6 };
     for (int col = 1, gap = 0; col < cols; col++) {
-        bool blank = line[col].glyph == ' ' && line[col].role == ROLE_TEXT && !line[col].attributes;
+        bool blank =
+            line[col].glyph == ' ' && line[col].role == ROLE_TEXT && !line[col].attributes && !line[col].bg;
         if (blank) {
             gap++;
             continue;
@@ -317,7 +341,7 @@ static void bridge_gaps(const struct terminal *t, struct cell *line, int cols)
 static bool same(const struct cell *a, const struct cell *b)
 {
     return a->glyph == b->glyph && a->combining == b->combining && a->role == b->role &&
-           a->attributes == b->attributes;
+           a->attributes == b->attributes && a->fg == b->fg && a->bg == b->bg;
 }
 
 void term_show(struct terminal *t, const struct canvas *c)
@@ -325,6 +349,8 @@ void term_show(struct terminal *t, const struct canvas *c)
     int rows = c->rows < t->rows ? c->rows : t->rows, cols = c->cols < t->cols ? c->cols : t->cols;
     bool changed = t->redraw;
     if (t->redraw) {
+        for (int i = 0; i < t->rows * t->cols; i++)
+            t->shown[i] = (struct cell){.glyph = UINT32_MAX};
         erase();
         clearok(curscr, TRUE);
         t->redraw = false;
@@ -371,8 +397,6 @@ void term_resized(struct terminal *t)
 void term_redraw(struct terminal *t)
 {
     t->redraw = true;
-    for (int i = 0; t->shown && i < t->rows * t->cols; i++)
-        t->shown[i] = (struct cell){.glyph = UINT32_MAX};
 }
 
 void term_release(struct terminal *t)

@@ -30,6 +30,8 @@ void term_close(struct terminal *t);
 int term_keys(struct terminal *t, int *keys, int limit, bool *pasted);
 
 void term_show(struct terminal *t, const struct canvas *c);
+/* Whether cells can have colours of their own, enough of them for a picture. */
+bool term_pixels(const struct terminal *t);
 void term_size(const struct terminal *t, int *rows, int *cols);
 /* Takes the window's new size. */
 void term_resized(struct terminal *t);

@@ -68,6 +68,33 @@ struct style theme_style(enum role role, enum depth depth, bool light)
     return style;
 }
 
+static int distance(uint32_t rgb, int r, int g, int b)
+{
+    int dr = (int)(rgb >> 16 & 255) - r, dg = (int)(rgb >> 8 & 255) - g, db = (int)(rgb & 255) - b;
+    return dr * dr + dg * dg + db * db;
+}
+
+int theme_colour(uint32_t rgb, enum depth depth)
+{
+    static const int levels[6] = {0, 95, 135, 175, 215, 255};
+    if (depth == DEPTH_TRUE)
+        return (int)(rgb & 0xffffff);
+    int at[3];
+    for (int i = 0; i < 3; i++) {
+        int value = rgb >> (16 - 8 * i) & 255;
+        at[i] = 0;
+        for (int k = 1; k < 6; k++)
+            if (abs(levels[k] - value) < abs(levels[at[i]] - value))
+                at[i] = k;
+    }
+    int mean = (int)((rgb >> 16 & 255) + (rgb >> 8 & 255) + (rgb & 255)) / 3;
+    int grey = mean < 8 ? 0 : mean > 238 ? 23 : (mean - 3) / 10;
+    int ramp = 8 + 10 * grey;
+    if (distance(rgb, ramp, ramp, ramp) < distance(rgb, levels[at[0]], levels[at[1]], levels[at[2]]))
+        return 232 + grey;
+    return 16 + 36 * at[0] + 6 * at[1] + at[2];
+}
+
 bool theme_light(void)
 {
     const char *theme = getenv("RINGSIDE_THEME"), *colours = getenv("COLORFGBG");

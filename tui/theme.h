@@ -19,6 +19,9 @@ struct style {
 
 struct style theme_style(enum role role, enum depth depth, bool light);
 
+/* The colour nearest to 0xRRGGBB: itself, or an index of the fixed cube and grey ramp of 256 (16..255). */
+int theme_colour(uint32_t rgb, enum depth depth);
+
 /* Whether the terminal's background is light: RINGSIDE_THEME=light|dark, else COLORFGBG, else dark. */
 bool theme_light(void);
 

@@ -50,6 +50,8 @@ struct key_binding {
 struct view_class {
     const char *name; /* "home", "run", ... */
     const struct key_binding *keys;
+    /* What the footer names of them at present, in a table of its own. NULL: those of `keys`. */
+    const struct key_binding *(*footer)(void *view);
     /* Opens on an argument (a lesson's name, a run's directory; may be NULL). NULL and *e: it cannot be
      * opened. */
     void *(*open)(struct app *app, const char *argument, struct error *e);

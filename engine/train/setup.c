@@ -4,7 +4,6 @@
 #include "engine/train/trainer_internal.h"
 
 #include "engine/base/event.h"
-#include "engine/spec/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,8 +232,8 @@ static bool make_loader(struct trainer *tr, struct error *e)
 bool trainer_set_up(struct trainer *tr, struct error *e)
 {
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
-    if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) ||
-        !plan_rate(tr, e) || !make_network(tr, e) || !make_optimizer(tr, e) || !make_loader(tr, e))
+    if (!comm_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) || !plan_rate(tr, e) ||
+        !make_network(tr, e) || !make_optimizer(tr, e) || !make_loader(tr, e))
         return false;
     tr->hops = hop_log_new(e);
     return tr->hops != NULL;
