@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "engine/launch/launch.h"
+#include "tui/bench_table.h"
 #include "tui/sample_view.h"
 #include "tui/text_plot.h"
 
@@ -21,10 +22,11 @@ struct follower {
     const struct follow *how;
     struct run_model model;
     bool utf8, terminal;
-    int line_width; /* of the progress line that stands on the terminal now */
-    int tables;     /* lines of a table that have been printed */
-    char told[256]; /* the trouble that was told last */
-    int exit_code;  /* where the run did not go well: what its last event asks for, else 1 */
+    int line_width;  /* of the progress line that stands on the terminal now */
+    int tables;      /* lines of a table that have been printed */
+    char series[32]; /* of the bench's point that was printed last */
+    char told[256];  /* the trouble that was told last */
+    int exit_code;   /* where the run did not go well: what its last event asks for, else 1 */
 };
 
 /* Set by SIGINT. */
@@ -204,6 +206,9 @@ static void say(struct follower *f, const json_t *event)
         char value[32];
         snprintf(value, sizeof value, "%.6g", event_number(event, "y", NAN));
         printf("predicted: %s: %s\n", event_text(event, "label", "?"), event_text(event, "value", value));
+    } else if (!strcmp(name, "point") && f->model.have_job && f->model.job.kind == JOB_BENCH) {
+        clear_line(f);
+        bench_table_line(stdout, event, f->series);
     } else if (!strcmp(name, "job") && event_integer(event, "position", 0) > 0) {
         clear_line(f);
         printf("waiting for free ranks on this node: number %lld in the queue\n",

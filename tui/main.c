@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"train", cli_train, "train a model on real ranks"},
     {"allreduce", cli_allreduce, "time and check allreduce algorithms"},
     {"runs", cli_runs, "list, watch, stop, replay, delete, prune"},
+    {"bench", cli_bench, "this machine's figures beside its peers'"},
     {"doctor", cli_doctor, "what works here, what does not, and how to mend it"},
 };
 

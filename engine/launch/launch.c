@@ -236,13 +236,23 @@ static void undo(const char *dir)
 }
 
 /* Ranks know no Lua: they get the description itself. The name is kept for the eye. */
-static bool read_model(struct job *job, struct error *e)
+static bool read_model(json_t **layers, char *name, size_t size, struct error *e)
+{
+    if (*layers ? !model_check(*layers, e) : !(*layers = model_description(name, e)))
+        return false;
+    snprintf(name, size, "%s", event_text(*layers, "name", "model"));
+    return true;
+}
+
+static bool read_job_model(struct job *job, struct error *e)
 {
     struct job_train *t = &job->train;
-    if (t->layers ? !model_check(t->layers, e) : !(t->layers = model_description(t->model, e)))
-        return false;
-    snprintf(t->model, sizeof t->model, "%s", event_text(t->layers, "name", "model"));
-    return true;
+    struct job_bench *b = &job->bench;
+    switch (job->kind) {
+    case JOB_TRAIN: return read_model(&t->layers, t->model, sizeof t->model, e);
+    case JOB_BENCH: return read_model(&b->layers, b->model, sizeof b->model, e);
+    default: return true;
+    }
 }
 
 /* Makes a copy whose parts are its own; job_clear it. */
@@ -250,7 +260,8 @@ static bool prepare(const struct job *given, struct job *job, struct error *e)
 {
     *job = *given;
     json_incref(job->train.layers);
-    if (!job_validate(job, e) || (job->kind == JOB_TRAIN && !read_model(job, e)))
+    json_incref(job->bench.layers);
+    if (!job_validate(job, e) || !read_job_model(job, e))
         return false;
     if (job->kind == JOB_TRAIN && strcmp(job->train.data, "mnist") != 0 &&
         !make_absolute("data", job->train.data, e))

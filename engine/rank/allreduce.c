@@ -229,11 +229,11 @@ static bool name_algos(struct bench *b, struct error *e)
     return b->algo_count > 0 || error_set(e, ERROR_INPUT, "no allreduce algorithm was named");
 }
 
-bool rank_allreduce(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
-                    bool *right, struct error *e)
+bool rank_collectives(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
+                      bool *right, bool *stopped, struct error *e)
 {
     struct bench b = {.job = job, .rundir = rundir, .comm = comm, .sink = sink, .right = true};
-    bool ok = name_algos(&b, e) && rank_announce(job, "cpu", comm, sink, e);
+    bool ok = name_algos(&b, e);
     if (ok) {
         b.log = hop_log_new(e);
         b.times = calloc(MAX_ALGOS * (size_t)job->allreduce.iters, sizeof *b.times);
@@ -247,15 +247,23 @@ bool rank_allreduce(const struct job *job, const char *rundir, struct comm *comm
         ok = x && measure(&b, bytes, x, e);
         buffer_free(&b, x);
     }
-    if (ok && b.stopped)
-        ok = sink_note(sink, "info", "stopped as asked, before all sizes were measured", e);
-    if (ok) {
-        json_t *done = sink_event(sink, "done");
-        json_object_set_new(done, "ok", json_boolean(b.right));
-        ok = sink_emit(sink, done, e);
-    }
     hop_log_free(b.log);
     free(b.times);
-    *right = b.right;
+    *right = *right && b.right;
+    *stopped = b.stopped;
     return ok;
+}
+
+bool rank_allreduce(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
+                    bool *right, struct error *e)
+{
+    bool stopped;
+    if (!rank_announce(job, "cpu", comm, sink, e) ||
+        !rank_collectives(job, rundir, comm, sink, right, &stopped, e))
+        return false;
+    if (stopped && !sink_note(sink, "info", "stopped as asked, before all sizes were measured", e))
+        return false;
+    json_t *done = sink_event(sink, "done");
+    json_object_set_new(done, "ok", json_boolean(*right));
+    return sink_emit(sink, done, e);
 }

@@ -28,6 +28,7 @@ static bool work(const struct job *job, const char *rundir, struct comm *comm, s
     switch (job->kind) {
     case JOB_TRAIN: return train_run(job, rundir, comm, sink, &result, e);
     case JOB_ALLREDUCE: return rank_allreduce(job, rundir, comm, sink, right, e);
+    case JOB_BENCH: return rank_bench(job, rundir, comm, sink, right, e);
     case JOB_RANKS: return rank_script(job, rundir, comm, sink, right, e);
     default:
         return error_set(e, ERROR_INPUT, "%s: a job of the kind \"%s\" is not for ringside-rank", rundir,

@@ -16,6 +16,15 @@
 bool rank_allreduce(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
                     bool *right, struct error *e);
 
+/* What it does, without run, rank and done. *stopped: the stop file was seen. */
+bool rank_collectives(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
+                      bool *right, bool *stopped, struct error *e);
+
+/* JOB_BENCH: the ladder, the roofline, a training step beside PyTorch's, the allreduce; emits run, rank, point,
+ * collective, note, done. */
+bool rank_bench(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
+                bool *right, struct error *e);
+
 /* `ringside-rank --probe`: one JSON line about MPI, oneDNN and, under mpirun, every rank. Returns the exit code. */
 int rank_probe(int *argc, char ***argv, int channel);
 
