@@ -6,10 +6,10 @@
  * that the backend does in one go (a convolution and its relu) are one point.
  */
 #include "engine/base/event.h"
-#include "engine/base/random.h"
 #include "engine/nn/network.h"
 #include "engine/nn/roofline/roofline.h"
 #include "engine/train/bench_internal.h"
+#include "engine/train/bench_step.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,23 +20,6 @@ enum { MOST_ROUNDS = 31, LEAST_ROUNDS = 3 };
 
 /* Of the job's seconds. */
 #define LAYERS_SHARE 0.1
-
-/* Plausible numbers for the input: uniform, or tokens of the vocabulary. */
-static void fill_input(struct network *n)
-{
-    struct random values = random_stream(1, 2, 0);
-    size_t elements = (size_t)n->batch * model_shape_elements(n->model.input);
-    if (n->model.input.kind == SHAPE_TOKENS) {
-        int vocabulary = n->model.layers[0].vocabulary > 0 ? n->model.layers[0].vocabulary : 1;
-        int32_t *tokens = network_input(n);
-        for (size_t i = 0; i < elements; i++)
-            tokens[i] = (int32_t)random_below(&values, (uint64_t)vocabulary);
-        return;
-    }
-    float *x = network_input(n);
-    for (size_t i = 0; i < elements; i++)
-        x[i] = random_uniform(&values, -1, 1);
-}
 
 /* A stage's work as the description has it: layers first ... last in one. */
 struct work {
@@ -113,7 +96,7 @@ static bool measure(struct bench *b, struct network *n, double peak, double band
     double *times = calloc((size_t)n->stage_count, sizeof *times);
     if (!times)
         return error_set(e, ERROR_FAILED, "out of memory");
-    fill_input(n);
+    bench_made_up(&n->model, (size_t)n->batch, network_input(n));
     bool ok = time_stages(n, LAYERS_SHARE * b->job->seconds, times, e);
     for (int i = 0; ok && i < n->model.layer_count;) {
         struct work w = work_of(n, i);
