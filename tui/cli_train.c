@@ -4,6 +4,7 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/launch/launch.h"
+#include "engine/launch/resume.h"
 #include "tui/cli.h"
 #include "tui/follow.h"
 #include "tui/options.h"
@@ -18,6 +19,9 @@ static const char not_yet[] = "this version cannot do that yet";
 
 struct choices {
     bool json, detach, epochs_given, lr_given, momentum_given, weight_decay_given, step_given, gamma_given;
+    bool model_given, ranks_given, batch_given, steps_given, optimizer_given, schedule_given;
+    const char *from; /* the run of --resume or --eval; NULL: neither */
+    int ranks_before; /* of that run */
     char out[PATH_MAX];
 };
 
@@ -57,14 +61,66 @@ static bool check_use(const struct job_train *t, const struct choices *c, struct
     return true;
 }
 
+/* The value of an option that the defaults of the others depend on; NULL where it does not appear. */
+static const char *look_ahead(int argc, char **argv, const char *name)
+{
+    size_t length = strlen(name);
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], name, length) == 0 &&
+            (argv[i][length] == '=' || (!argv[i][length] && i + 1 < argc)))
+            return argv[i][length] ? argv[i] + length + 1 : argv[i + 1];
+    return NULL;
+}
+
+/* The defaults: those of every job, or the job of the run that this one goes on with or tests. */
+static bool begin_with(struct job *job, struct choices *c, int argc, char **argv, struct error *e)
+{
+    const char *resume = look_ahead(argc, argv, "--resume"), *eval = look_ahead(argc, argv, "--eval");
+    if (resume && eval)
+        return error_set(e, ERROR_INPUT, "--resume goes on training, --eval only tests: give one of them");
+    c->from = resume ? resume : eval;
+    if (!c->from) {
+        job_defaults(job, JOB_TRAIN);
+        return true;
+    }
+    char dir[PATH_MAX];
+    if (!resume_job(c->from, job, dir, e))
+        return error_wrap(e, resume ? "--resume" : "--eval");
+    c->ranks_before = job->ranks;
+    if (eval)
+        job->ranks = 1;
+    return true;
+}
+
+/* What the run's own job says stays, but for what is given here. */
+static bool resolve_from(struct job *job, const struct choices *c, struct error *e)
+{
+    struct job_train *t = &job->train;
+    char dir[PATH_MAX];
+    if (!rundir_find(c->from, dir, e))
+        return false;
+    memcpy(*t->eval ? t->eval : t->resume, dir, strlen(dir) + 1);
+    if (c->model_given) {
+        json_decref(t->layers);
+        t->layers = NULL;
+    }
+    if (c->epochs_given && !c->steps_given)
+        t->steps = 0;
+    return *t->eval || !c->ranks_given || c->batch_given ||
+           resume_keep_global_batch(job, c->ranks_before, e) || error_wrap(e, "--resume");
+}
+
 static bool resolve(struct job *job, const struct choices *c, struct error *e)
 {
     struct job_train *t = &job->train;
-    if (!c->epochs_given && (t->steps > 0 || t->seconds > 0))
+    bool same_recipe = c->from && !c->optimizer_given && !c->schedule_given;
+    if (c->from && !resolve_from(job, c, e))
+        return false;
+    if (!c->from && !c->epochs_given && (t->steps > 0 || t->seconds > 0))
         t->epochs = 0;
-    if (!c->lr_given)
+    if (!c->lr_given && !same_recipe)
         t->lr = job_default_lr(t->optimizer, t->schedule);
-    if (!c->weight_decay_given)
+    if (!c->weight_decay_given && !same_recipe)
         t->weight_decay = job_default_weight_decay(t->optimizer);
     if (!job_validate(job, e)) {
         /* The fields are named as the options are, but for the dashes. */
@@ -81,25 +137,27 @@ int cli_train(int argc, char **argv)
     struct job job;
     struct choices c = {0};
     struct error e = {0};
-    job_defaults(&job, JOB_TRAIN);
+    if (!begin_with(&job, &c, argc, argv, &e))
+        return cli_fail(&e);
     struct job_train *t = &job.train;
     const struct option options[] = {
         {"model", "M", OPTION_TEXT, t->model, sizeof t->model, 0, 0,
-         "cnn (default), another of exercises/models, or FILE.lua", NULL, NULL},
+         "cnn (default), another of exercises/models, or FILE.lua", &c.model_given, NULL},
         {"data", "D", OPTION_TEXT, t->data, sizeof t->data, 0, 0,
          "mnist (default), or a folder with four IDX files", NULL, NULL},
-        {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)", NULL,
+        {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)",
+         &c.ranks_given, NULL},
+        {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", &c.batch_given,
          NULL},
-        {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", NULL, NULL},
         {"epochs", "E", OPTION_INT, &t->epochs, 0, 1, 100000, "passes over the data (2)", &c.epochs_given,
          NULL},
         {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12,
-         "or: stop after S steps (with --epochs: of that plan)", NULL, NULL},
+         "or: stop after S steps (with --epochs: of that plan)", &c.steps_given, NULL},
         {"seconds", "T", OPTION_REAL, &t->seconds, 0, 0.001, 1e7, "or: stop after T seconds", NULL, NULL},
         {"accumulate", "K", OPTION_INT, &t->accumulate, 0, 1, 65536,
          "sum the gradients of K batches per rank for one step (1)", NULL, NULL},
         {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0,
-         "adam (default), adamw, sgd, lars or lamb", NULL, NULL},
+         "adam (default), adamw, sgd, lars or lamb", &c.optimizer_given, NULL},
         {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 1e30, "peak learning rate (adam 3e-3, sgd 0.05)",
          &c.lr_given, NULL},
         {"momentum", "M", OPTION_REAL, &t->momentum, 0, 0, 0.9999, "of sgd and lars (0.9)", &c.momentum_given,
@@ -111,7 +169,7 @@ int cli_train(int argc, char **argv)
         {"clip", "NORM", OPTION_REAL, &t->clip, 0, 1e-30, 1e30,
          "scale the gradient down to this norm where it is larger", NULL, NULL},
         {"schedule", "S", OPTION_TEXT, t->schedule, sizeof t->schedule, 0, 0,
-         "of the rate: onecycle (default), constant, step, cosine", NULL, NULL},
+         "of the rate: onecycle (default), constant, step, cosine", &c.schedule_given, NULL},
         {"warmup", "SHARE", OPTION_REAL, &t->warmup, 0, 0, 0.9,
          "rise linearly to the peak over this share of the run", NULL, NULL},
         {"step-size", "E", OPTION_REAL, &t->step_size, 0, 0.001, 1e5,
@@ -142,14 +200,17 @@ int cli_train(int argc, char **argv)
         {"tensor", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"pipeline", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"microbatches", "M", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
-        {"resume", "RUN", OPTION_TEXT, t->resume, sizeof t->resume, 0, 0, NULL, NULL, not_yet},
+        {"resume", "RUN", OPTION_TEXT, t->resume, sizeof t->resume, 0, 0,
+         "go on from a run's last checkpoint (its options are the defaults)", NULL, NULL},
         {"reproducible", NULL, OPTION_FLAG, &t->reproducible, 0, 0, 0,
          "the same bits for 1, 2, 4, 8 ranks and any number of threads", NULL, NULL},
-        {"checkpoint-every", "STEPS", OPTION_LONG, &t->checkpoint_every, 0, 1, 1e12, NULL, NULL, not_yet},
+        {"checkpoint-every", "STEPS", OPTION_LONG, &t->checkpoint_every, 0, 1, 1e12,
+         "beside those after each epoch and at the end", NULL, NULL},
         {"autotune", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"bucket", "BYTES", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
-        {"eval", "RUN", OPTION_TEXT, t->eval, sizeof t->eval, 0, 0, NULL, NULL, not_yet},
+        {"eval", "RUN", OPTION_TEXT, t->eval, sizeof t->eval, 0, 0,
+         "do not train: test a run's last checkpoint and time it", NULL, NULL},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     const struct option_command command = {
@@ -163,11 +224,15 @@ int cli_train(int argc, char **argv)
         .options = options,
     };
     int code;
-    if (!cli_options_only(&command, argc, argv, &code))
-        return code;
     char dir[PATH_MAX];
-    if (!resolve(&job, &c, &e) ||
-        !(*c.out ? launch_start_in(&job, c.out, dir, &e) : launch_start(&job, dir, &e)))
+    if (!cli_options_only(&command, argc, argv, &code)) {
+        job_clear(&job);
+        return code;
+    }
+    bool started = resolve(&job, &c, &e) &&
+                   (*c.out ? launch_start_in(&job, c.out, dir, &e) : launch_start(&job, dir, &e));
+    job_clear(&job);
+    if (!started)
         return cli_fail(&e);
     if (c.detach) {
         puts(*c.out ? dir : rundir_id(dir));

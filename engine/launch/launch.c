@@ -255,6 +255,18 @@ static bool read_job_model(struct job *job, struct error *e)
     }
 }
 
+/* A run that this one goes on with or tests, by its path: ids are looked up here, where there is a home for runs. */
+static bool find_run(char run[PATH_MAX], struct error *e)
+{
+    char dir[PATH_MAX];
+    if (!*run)
+        return true;
+    if (!rundir_find(run, dir, e))
+        return false;
+    memcpy(run, dir, strlen(dir) + 1);
+    return true;
+}
+
 /* Makes a copy whose parts are its own; job_clear it. */
 static bool prepare(const struct job *given, struct job *job, struct error *e)
 {
@@ -265,6 +277,8 @@ static bool prepare(const struct job *given, struct job *job, struct error *e)
         return false;
     if (job->kind == JOB_TRAIN && strcmp(job->train.data, "mnist") != 0 &&
         !make_absolute("data", job->train.data, e))
+        return false;
+    if (job->kind == JOB_TRAIN && (!find_run(job->train.resume, e) || !find_run(job->train.eval, e)))
         return false;
     if (job->kind == JOB_RANKS && !make_absolute("script", job->rank_script.script, e))
         return false;

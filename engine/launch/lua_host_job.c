@@ -6,6 +6,7 @@
 #include "engine/launch/lua_host.h"
 
 #include "engine/base/event.h"
+#include "engine/launch/resume.h"
 #include "engine/spec/job.h"
 #include "engine/spec/model.h"
 
@@ -48,11 +49,17 @@ static void take_flag(const json_t *args, const char *key, bool *value)
 static bool take_model(const json_t *args, struct job *job, struct error *e)
 {
     json_t *model = json_object_get(args, "model");
-    if (!json_is_object(model))
+    if (!json_is_object(model)) {
+        if (model && job->train.layers) { /* of the run that this one goes on with */
+            json_decref(job->train.layers);
+            job->train.layers = NULL;
+        }
         return take_text(args, "model", job->train.model, sizeof job->train.model, e);
+    }
     if (!model_check(model, e))
         return false;
     snprintf(job->train.model, sizeof job->train.model, "%s", event_text(model, "name", "model"));
+    json_decref(job->train.layers);
     job->train.layers = json_incref(model);
     return true;
 }
@@ -71,11 +78,13 @@ static bool take_optimizer(const json_t *args, struct job *job, struct error *e)
     } else if (!take_text(optimizer, "name", t->optimizer, sizeof t->optimizer, e)) {
         return false;
     }
-    double standard = job_default_lr(t->optimizer, t->schedule);
+    bool same = *t->resume && !optimizer; /* the recipe of the run that this one goes on with */
+    double standard = same ? t->lr : job_default_lr(t->optimizer, t->schedule);
     t->lr = event_number(args, "lr", event_number(optimizer, "lr", standard));
     t->momentum = event_number(optimizer, "momentum", t->momentum);
     take_flag(optimizer, "nesterov", &t->nesterov);
-    t->weight_decay = event_number(optimizer, "weight_decay", job_default_weight_decay(t->optimizer));
+    t->weight_decay = event_number(optimizer, "weight_decay",
+                                   same ? t->weight_decay : job_default_weight_decay(t->optimizer));
     t->clip = event_number(args, "clip", t->clip);
     return true;
 }
@@ -89,15 +98,41 @@ static bool take_schedule(const json_t *args, struct job_train *t, struct error 
     return take_text(args, "schedule", t->schedule, sizeof t->schedule, e);
 }
 
+/* What is not said: as the run has it that this one goes on with or tests, else the defaults. */
+static bool begin_with(const json_t *args, struct job *job, struct error *e)
+{
+    const char *resume = event_text(args, "resume", ""), *eval = event_text(args, "eval", "");
+    char dir[PATH_MAX];
+    if (*resume && *eval)
+        return error_set(e, ERROR_INPUT, "resume goes on training, eval only tests: give one of them");
+    if (!*resume && !*eval) {
+        job_defaults(job, JOB_TRAIN);
+        return true;
+    }
+    if (!resume_job(*resume ? resume : eval, job, dir, e))
+        return error_wrap(e, *resume ? "resume" : "eval");
+    memcpy(*resume ? job->train.resume : job->train.eval, dir, strlen(dir) + 1);
+    if (*eval)
+        job->ranks = 1;
+    int before = job->ranks;
+    take_int(args, "ranks", &job->ranks);
+    return *eval || json_object_get(args, "batch") || resume_keep_global_batch(job, before, e);
+}
+
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
 {
     struct job_train *t = &job->train;
     bool bounded = json_object_get(args, "steps") || json_object_get(args, "seconds");
-    job_defaults(job, JOB_TRAIN);
+    *job = (struct job){0};
+    if (!begin_with(args, job, e))
+        return false;
+    bool from = *t->resume || *t->eval;
     take_int(args, "ranks", &job->ranks);
     take_int(args, "batch", &t->batch);
-    if (bounded)
+    if (bounded && !from)
         t->epochs = 0;
+    if (from && json_object_get(args, "epochs"))
+        t->steps = 0;
     take_int(args, "epochs", &t->epochs);
     t->steps = (long)event_integer(args, "steps", t->steps);
     t->seconds = event_number(args, "seconds", t->seconds);
@@ -112,8 +147,6 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
            take_text(args, "allreduce", t->algo, sizeof t->algo, e) &&
            take_text(args, "device", t->device, sizeof t->device, e) &&
            take_text(args, "dtype", t->dtype, sizeof t->dtype, e) &&
-           take_text(args, "resume", t->resume, sizeof t->resume, e) &&
-           take_text(args, "eval", t->eval, sizeof t->eval, e) &&
            take_text(args, "label", job->label, sizeof job->label, e) && job_validate(job, e);
 }
 

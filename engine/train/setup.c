@@ -4,6 +4,7 @@
 #include "engine/train/trainer_internal.h"
 
 #include "engine/base/event.h"
+#include "engine/base/rundir.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +234,7 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
 {
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
     if (!comm_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) || !plan_rate(tr, e) ||
-        !make_network(tr, e) || !make_optimizer(tr, e) || !make_loader(tr, e))
+        !make_network(tr, e) || !make_optimizer(tr, e) || !trainer_resume(tr, e) || !make_loader(tr, e))
         return false;
     tr->hops = hop_log_new(e);
     return tr->hops != NULL;
@@ -301,9 +302,14 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     event_set_integer(event, "test_samples", tr->test.rows);
     if (tr->total_steps > 0)
         event_set_integer(event, "total_steps", tr->total_steps);
+    if (*t->resume) {
+        event_set_text(event, "resumed", rundir_id(t->resume));
+        event_set_integer(event, "first_step", tr->first_step);
+    }
     set_recipe(tr, event);
     event_set_text(event, "algo", tr->algo);
     if (t->reproducible)
         json_object_set_new(event, "reproducible", json_true());
-    return sink_emit(tr->sink, event, e);
+    return sink_emit(tr->sink, event, e) &&
+           (!*tr->resume_note || sink_note(tr->sink, "warn", tr->resume_note, e));
 }

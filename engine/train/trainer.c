@@ -95,7 +95,7 @@ static bool compare_parameters(struct trainer *tr, struct error *e)
  * Each rank's batchnorm keeps running statistics of the samples it saw (all the same where it is synchronised): what
  * the model is tested and saved with is their mean over the ranks.
  */
-static bool share_state(struct trainer *tr, struct error *e)
+bool trainer_share_state(struct trainer *tr, struct error *e)
 {
     size_t n = tr->model.states;
     int ranks = comm_size(tr->comm);
@@ -116,10 +116,17 @@ static void set_hash(const struct trainer *tr, json_t *event)
     event_set_text(event, "hash", hash);
 }
 
+void trainer_leave_out(struct trainer *tr, double seconds)
+{
+    tr->left_out_s += seconds;
+    tr->step_meter.began += seconds;
+    tr->rank_meter.began += seconds;
+}
+
 static bool test(struct trainer *tr, struct error *e)
 {
     double before = sink_clock();
-    if (!compare_parameters(tr, e) || !share_state(tr, e) ||
+    if (!compare_parameters(tr, e) || !trainer_share_state(tr, e) ||
         !evaluate(tr->network, &tr->test, tr->comm, tr->sink, &tr->loss, &tr->accuracy, e))
         return false;
     tr->evaluated = true;
@@ -133,12 +140,18 @@ static bool test(struct trainer *tr, struct error *e)
         if (!sink_emit(tr->sink, event, e))
             return false;
     }
-    double took = sink_clock() - before;
-    tr->evaluating_s += took;
-    /* The test set's time is not the training's. */
-    tr->step_meter.began += took;
-    tr->rank_meter.began += took;
+    trainer_leave_out(tr, sink_clock() - before);
     return true;
+}
+
+/* What lies between this step and the next: a test at the end of an epoch, and a checkpoint then or where it is due. */
+static bool between_steps(struct trainer *tr, struct error *e)
+{
+    long every = tr->t->checkpoint_every;
+    bool epoch_ends = tr->step % tr->order.steps_per_epoch == 0;
+    if (epoch_ends && !test(tr, e))
+        return false;
+    return !(epoch_ends || (every > 0 && tr->step % every == 0)) || trainer_save(tr, e);
 }
 
 static void pause_between_steps(struct trainer *tr)
@@ -167,16 +180,17 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
             result->stopped = true;
             break;
         }
-        if (tr->step % tr->order.steps_per_epoch == 0 && !test(tr, e))
+        if (!between_steps(tr, e))
             return false;
         pause_between_steps(tr);
     }
-    double wall = sink_clock() - tr->began - tr->evaluating_s;
-    result->samples_per_s = (double)(tr->step * tr->global_batch) / wall;
+    double wall = sink_clock() - tr->began - tr->left_out_s;
+    result->samples_per_s = (double)((tr->step - tr->first_step) * tr->global_batch) / wall;
     result->steps = tr->step;
     if (comm_rank(tr->comm) == 0 && tr->step_meter.steps > 0 && !emit_step(tr, e))
         return false;
-    return result->stopped || tr->evaluated || test(tr, e);
+    return (result->stopped || tr->evaluated || test(tr, e)) &&
+           (tr->saved_step == tr->step || trainer_save(tr, e));
 }
 
 static bool emit_done(const struct trainer *tr, const struct train_result *result, struct error *e)
@@ -203,6 +217,7 @@ bool train_run(const struct job *job, const char *rundir, struct comm *comm, str
     tr->comm = comm;
     tr->sink = sink;
     tr->loss = tr->accuracy = NAN;
+    tr->saved_step = -1;
     *result = (struct train_result){.loss = NAN, .accuracy = NAN};
     bool first = comm_rank(comm) == 0;
     bool ok = trainer_set_up(tr, e) && (!first || trainer_emit_run(tr, e)) && train(tr, result, e);

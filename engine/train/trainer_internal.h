@@ -1,6 +1,6 @@
 /*
- * trainer_internal.h - what the files of the trainer share: setup.c makes it ready, step.c takes a step, trainer.c
- * goes through the run.
+ * trainer_internal.h - what the files of the trainer share: setup.c makes it ready, step.c takes a step, saving.c keeps
+ * checkpoints, trainer.c goes through the run.
  */
 #ifndef RINGSIDE_TRAIN_TRAINER_INTERNAL_H
 #define RINGSIDE_TRAIN_TRAINER_INTERNAL_H
@@ -52,7 +52,7 @@ struct trainer {
     long total_steps;          /* 0: bounded by time */
 
     /* step.c */
-    long step; /* done so far */
+    long step; /* done so far, those of the run that this one goes on with included */
     double lr, grad_norm;
     double share;    /* of the time that is over, as rank 0 sees it */
     int bad_layer;   /* whose output was not finite in this step, from 0; -1: none */
@@ -60,12 +60,16 @@ struct trainer {
     struct meter step_meter, rank_meter;
 
     /* trainer.c */
-    double began, evaluating_s;
+    double began, left_out_s;
     double next_step_event, next_rank_event, next_hops;
     bool sample_hops; /* in the coming step, on every rank */
     long ops;
     double loss, accuracy; /* of the last evaluation */
     bool evaluated;        /* since the last step */
+
+    /* saving.c */
+    long first_step, saved_step; /* where this run began; of the last checkpoint, -1: none */
+    char resume_note[600];       /* what there was to say about the one it began with; "": nothing */
 };
 
 /* setup.c. Collective. trainer_tear_down is fine after a trainer_set_up that failed. */
@@ -75,6 +79,16 @@ bool trainer_emit_run(struct trainer *tr, struct error *e);
 
 /* step.c: one step on every rank; wants: what rank 0 asks for; *want: what it asked for, on every rank. */
 bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e);
+
+/* trainer.c. Collective: the network's running statistics become their mean over the ranks. */
+bool trainer_share_state(struct trainer *tr, struct error *e);
+/* These seconds are not the training's: its speed is told without them. */
+void trainer_leave_out(struct trainer *tr, double seconds);
+
+/* saving.c. Collective. trainer_save: a disk that is full is a note, not an error. */
+bool trainer_save(struct trainer *tr, struct error *e);
+/* Goes on from the last checkpoint of job.train.resume, where there is one. */
+bool trainer_resume(struct trainer *tr, struct error *e);
 
 /* The run's position in epochs. */
 static inline double trainer_epoch(const struct trainer *tr)

@@ -1,0 +1,77 @@
+/*
+ * saving.c - what a training leaves on the disk, and goes on from: engine/train/checkpoint.h for this trainer.
+ */
+#include "engine/train/trainer_internal.h"
+
+#include "engine/base/event.h"
+#include "engine/base/rundir.h"
+#include "engine/train/checkpoint.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static struct checkpoint checkpoint_of(const struct trainer *tr)
+{
+    struct checkpoint c = {.optimizer = tr->t->optimizer,
+                           .step = tr->step,
+                           .epoch = trainer_epoch(tr),
+                           .seed = tr->t->seed,
+                           .global_batch = tr->global_batch};
+    checkpoint_add(&c, "", &tr->model, tr->network->parameters, tr->network->state, tr->optimizer);
+    return c;
+}
+
+static bool tell_saved(struct trainer *tr, double took, struct error *e)
+{
+    char file[64], path[PATH_MAX];
+    struct stat st = {0};
+    snprintf(file, sizeof file, "checkpoints/step-%ld.safetensors", tr->step);
+    if (snprintf(path, sizeof path, "%s/%s", tr->rundir, file) < (int)sizeof path)
+        stat(path, &st);
+    json_t *event = sink_event(tr->sink, "checkpoint");
+    event_set_integer(event, "step", tr->step);
+    event_set_text(event, "file", file);
+    event_set_integer(event, "bytes", (long long)st.st_size);
+    event_set_number(event, "time_s", took);
+    return sink_emit(tr->sink, event, e);
+}
+
+bool trainer_save(struct trainer *tr, struct error *e)
+{
+    double before = sink_clock();
+    if (!trainer_share_state(tr, e))
+        return false;
+    tr->saved_step = tr->step;
+    if (comm_rank(tr->comm) == 0) {
+        struct checkpoint c = checkpoint_of(tr);
+        struct error why = {0};
+        bool told;
+        if (checkpoint_write(tr->rundir, &c, tr->job, &why)) {
+            told = tell_saved(tr, sink_clock() - before, e);
+        } else { /* a full disk is no reason to lose the training as well */
+            error_wrap(&why, "no checkpoint after step %ld, the training goes on without", tr->step);
+            told = sink_note(tr->sink, "warn", why.text, e);
+        }
+        if (!told)
+            return false;
+    }
+    trainer_leave_out(tr, sink_clock() - before);
+    return true;
+}
+
+bool trainer_resume(struct trainer *tr, struct error *e)
+{
+    if (!*tr->t->resume)
+        return true;
+    struct checkpoint c = checkpoint_of(tr);
+    if (!checkpoint_share(tr->comm, tr->t->resume, &c, tr->resume_note, sizeof tr->resume_note, e))
+        return false;
+    tr->step = tr->first_step = tr->optimizer->steps = c.step;
+    if (tr->total_steps > 0 && tr->step >= tr->total_steps)
+        return error_set(
+            e, ERROR_INPUT,
+            "the run %s has done %ld steps, and this one is to end after %ld: choose more --epochs or "
+            "--steps, which count from the first run's beginning",
+            rundir_id(tr->t->resume), tr->step, tr->total_steps);
+    return true;
+}
