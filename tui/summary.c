@@ -174,10 +174,10 @@ static void write_foot(FILE *to, const struct run_layer *sum)
     bytes_text(4 * sum->parameters, parameters, sizeof parameters);
     bytes_text(sum->output_bytes, activations, sizeof activations);
     fprintf(to,
-            "Of one sample, forward: a multiply and an add are two FLOP; bytes are inputs,\n"
-            "parameters and output, each moved once, in float32.\n"
-            "Training takes %s FLOP forward and %s backward a sample, %s for the\n"
-            "parameters, as much for their gradients, and %s for a sample's activations.\n",
+            "Of one sample, forward. A multiply and an add are two FLOP; bytes are\n"
+            "inputs, parameters and output, each moved once, in float32.\n"
+            "Training takes %s FLOP forward and %s backward a sample, %s for\n"
+            "the parameters, as much for their gradients, %s for activations.\n",
             forward, backward, parameters, activations);
 }
 

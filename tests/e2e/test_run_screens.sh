@@ -60,6 +60,9 @@ screen run-allreduce-80x24 80x24 run:allreduce ""
 screen run-allreduce-160x45 160x45 run:allreduce ""
 screen run-allreduce-ascii 80x24 run:allreduce "" --ascii
 screen run-script-80x24 80x24 run:script ""
+screen run-model-80x24 80x24 run:model ""
+screen run-model-160x45 160x45 run:model ""
+screen run-model-ascii 80x24 run:model "" --ascii
 screen run-check-80x24 80x24 run:check ""
 screen run-check-40x12 40x12 run:check ""
 screen run-ranks-80x24 80x24 run:ranks-star ""
