@@ -276,18 +276,11 @@ bool comm_barrier(struct comm *c, struct error *e)
 
 bool comm_algo_check(const char *algo, struct error *e)
 {
-    if (strcmp(algo, "mpi") == 0)
+    int index, number;
+    struct error why = {0};
+    if (strcmp(algo, "mpi") == 0 || schedule_algo_parse(algo, &index, &number, &why))
         return true;
-    for (int i = 0; schedule_algo(i); i++)
-        if (strcmp(algo, schedule_algo(i)) == 0)
-            return true;
-    char known[128] = "mpi";
-    for (int i = 0; schedule_algo(i); i++) {
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", %s", schedule_algo(i));
-    }
-    return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: %s)", algo,
-                     known);
+    return error_set(e, ERROR_INPUT, "%s; and mpi", why.text);
 }
 
 static bool mpi_allreduce(struct comm *c, float *x, size_t n, struct error *e)

@@ -31,7 +31,7 @@ struct schedule {
     size_t length; /* of the whole buffer, in elements */
     int rounds;
     int chunks;
-    struct transfer *transfers; /* ordered by round, then by from; owned */
+    struct transfer *transfers; /* ordered by round; owned */
     int count;
 };
 
@@ -40,25 +40,54 @@ size_t chunk_offset(size_t length, int n, int i);
 size_t chunk_length(size_t length, int n, int i);
 
 /*
- * Ring allreduce: a reduce-scatter and an allgather of N-1 rounds each; in each round every rank sends one
- * chunk to its right neighbour. Each rank sends 2(N-1) messages and 2(N-1)/N of the buffer.
- * Source: P. Patarasu and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations,
- * Journal of Parallel and Distributed Computing 69 (2009) 117-124.
+ * The algorithms: an allreduce each, in a file of its own with its source. S is the buffer; counts are of messages of
+ * whole pieces (the executor cuts long ones into segments).
+ *
+ *   central             all to rank 0, which sums, and back: 2(N-1) S through one rank's link
+ *   param_server        the same with the buffer cut among `servers` ranks: each link of theirs 2(N-1)/servers S
+ *   tree                binomial reduce and broadcast: 2 ceil(log2 N) rounds of S
+ *   recursive_doubling  log2 N rounds of S, pairs that exchange and both add
+ *   halving_doubling    log2 N rounds that halve (reduce-scatter), as many that double (allgather): 2(N-1)/N S a rank
+ *   ring                2(N-1) rounds of S/N: 2(N-1)/N S a rank, to one neighbour
+ *   ring_segmented      the ring in pieces of at most `segment` elements that follow each other round
+ *   hierarchical        reduce-scatter inside each host, a ring between hosts for each piece, allgather inside
+ *
+ * Sources: R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH,
+ * Int. J. of High Performance Computing Applications 19 (2005) 49-66 (tree, recursive doubling, halving doubling and how
+ * they fold a number of ranks that is no power of two); P. Patarasu and X. Yuan, Bandwidth optimal all-reduce
+ * algorithms for clusters of workstations, J. of Parallel and Distributed Computing 69 (2009) 117-124 (ring); M. Li et al.,
+ * Scaling distributed machine learning with the parameter server, OSDI 2014; hierarchical as in A. Sergeev and
+ * M. Del Balso, Horovod: fast and easy distributed deep learning in TensorFlow, 2018.
  */
+bool schedule_central(struct schedule *s, int ranks, size_t length, struct error *e);
+/* servers 0: the root of the number of ranks. */
+bool schedule_param_server(struct schedule *s, int ranks, size_t length, int servers, struct error *e);
+bool schedule_tree(struct schedule *s, int ranks, size_t length, struct error *e);
+bool schedule_recursive_doubling(struct schedule *s, int ranks, size_t length, struct error *e);
+bool schedule_halving_doubling(struct schedule *s, int ranks, size_t length, struct error *e);
 bool schedule_ring(struct schedule *s, int ranks, size_t length, struct error *e);
+/* segment 0: 65 536 elements. */
+bool schedule_ring_segmented(struct schedule *s, int ranks, size_t length, int segment, struct error *e);
+/* Host h has the ranks [h·per_host, (h+1)·per_host); ranks must be a multiple of per_host. 0: each its own host. */
+bool schedule_hierarchical(struct schedule *s, int ranks, size_t length, int per_host, struct error *e);
 
 /*
- * Binomial tree allreduce: the whole buffer up to rank 0 and down again in 2 ceil(log2 N) rounds, each rank adding what
- * it gets to what it has, always in the same pairing. 2(N-1) messages in all; rank 0 sends and receives ceil(log2 N).
- * Source: R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH,
- * International Journal of High Performance Computing Applications 19 (2005) 49-66.
+ * For generators: an empty schedule with room for `most` transfers (ERROR_INPUT where ranks < 1), and the next transfer,
+ * which is left out where its length is 0. Rounds count up to the last that was added or given.
  */
-bool schedule_tree(struct schedule *s, int ranks, size_t length, struct error *e);
+bool schedule_begin(struct schedule *s, const char *algo, int ranks, size_t length, int chunks, size_t most,
+                    struct error *e);
+void schedule_add(struct schedule *s, struct transfer t);
 
 /* The name of the i-th algorithm there is, NULL past the last. */
 const char *schedule_algo(int i);
 
-/* By name: "ring", "tree". ERROR_INPUT names the algorithms there are. On failure *s is empty. */
+/*
+ * "ring"; or where the algorithm has a parameter "NAME:NUMBER": "param_server:3" (servers), "ring_segmented:65536"
+ * (elements of a segment), "hierarchical:4" (ranks of a host). ERROR_INPUT names the algorithms there are.
+ */
+bool schedule_algo_parse(const char *algo, int *index, int *number, struct error *e);
+/* By such a name. On failure *s is empty. */
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);
 void schedule_free(struct schedule *s);
 

@@ -10,35 +10,24 @@
  */
 #include "engine/spec/schedule.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void add_round(struct schedule *s, int distance, bool reduce)
 {
-    for (int low = 0; s->length > 0 && low + distance < s->ranks; low += 2 * distance)
-        s->transfers[s->count++] = (struct transfer){
-            .round = s->rounds,
-            .from = reduce ? low + distance : low,
-            .to = reduce ? low : low + distance,
-            .length = s->length,
-            .reduce = reduce,
-            .phase = reduce ? PHASE_REDUCE : PHASE_BROADCAST,
-        };
-    s->rounds++;
+    int round = s->rounds;
+    for (int low = 0; low + distance < s->ranks; low += 2 * distance)
+        schedule_add(s, (struct transfer){
+                            .round = round,
+                            .from = reduce ? low + distance : low,
+                            .to = reduce ? low : low + distance,
+                            .length = s->length,
+                            .reduce = reduce,
+                            .phase = reduce ? PHASE_REDUCE : PHASE_BROADCAST,
+                        });
 }
 
 bool schedule_tree(struct schedule *s, int ranks, size_t length, struct error *e)
 {
-    memset(s, 0, sizeof *s);
-    if (ranks < 1)
-        return error_set(e, ERROR_INPUT, "a tree needs at least one rank, not %d", ranks);
-    strcpy(s->algo, "tree");
-    s->ranks = ranks;
-    s->length = length;
-    s->chunks = 1;
-    s->transfers = calloc(2 * (size_t)ranks, sizeof *s->transfers);
-    if (!s->transfers)
-        return error_set(e, ERROR_FAILED, "out of memory for the schedule of a tree of %d ranks", ranks);
+    if (!schedule_begin(s, "tree", ranks, length, 1, 2 * (size_t)ranks, e))
+        return false;
     int distance = 1;
     for (; distance < ranks; distance *= 2)
         add_round(s, distance, true);

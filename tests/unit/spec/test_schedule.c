@@ -170,6 +170,109 @@ static void test_tree_closed_forms(void **state)
         }
 }
 
+/* What a rank sends and receives, and how many messages all ranks send. */
+struct traffic {
+    size_t sent[17], received[17];
+    int messages, rounds;
+};
+
+static struct traffic traffic_of(const char *algo, int ranks, size_t length)
+{
+    struct schedule s;
+    struct traffic t = {0};
+    int last = 0;
+    assert_true(schedule_make(&s, algo, ranks, length, NULL));
+    for (int i = 0; i < s.count; i++) {
+        const struct transfer *x = &s.transfers[i];
+        assert_true(x->from != x->to && x->from < ranks && x->to < ranks && x->from >= 0 && x->to >= 0);
+        assert_true(x->length > 0 && x->offset + x->length <= length);
+        assert_true(x->round >= last && x->round < s.rounds);
+        assert_true(x->chunk >= 0 && x->chunk < s.chunks);
+        last = x->round;
+        t.sent[x->from] += x->length;
+        t.received[x->to] += x->length;
+    }
+    t.messages = s.count;
+    t.rounds = s.rounds;
+    schedule_free(&s);
+    return t;
+}
+
+/* The formulas of schedule.h, at a length that all numbers of pieces divide. */
+static void test_traffic(void **state)
+{
+    (void)state;
+    enum { S = 720720 };
+    for (int n = 2; n <= 16; n++) {
+        struct traffic t = traffic_of("central", n, S);
+        assert_int_equal(t.rounds, 2);
+        assert_int_equal(t.messages, 2 * (n - 1));
+        assert_int_equal(t.received[0], (size_t)(n - 1) * S);
+        assert_int_equal(t.sent[0], (size_t)(n - 1) * S);
+        assert_int_equal(t.sent[1], S);
+        t = traffic_of("param_server:2", n, S);
+        assert_int_equal(t.messages, 2 * 2 * (n - 1));
+        assert_int_equal(t.sent[1],
+                         (size_t)(n - 1) * S / 2 + S / 2); /* serves one half, hands the other in */
+        assert_int_equal(t.received[0], (size_t)(n - 1) * S / 2 + S / 2);
+        t = traffic_of("ring_segmented:1000", n, S);
+        assert_int_equal(t.sent[n - 1], (size_t)2 * (n - 1) * (S / n));
+        assert_int_equal(t.messages, 2 * (n - 1) * n * ((S / n + 999) / 1000));
+    }
+    for (int n = 2, rounds = 1; n <= 16; n *= 2, rounds++) {
+        struct traffic t = traffic_of("recursive_doubling", n, S);
+        assert_int_equal(t.rounds, rounds);
+        assert_int_equal(t.sent[0], (size_t)rounds * S);
+        assert_int_equal(t.messages, n * rounds);
+        t = traffic_of("halving_doubling", n, S);
+        assert_int_equal(t.rounds, 2 * rounds);
+        assert_int_equal(t.messages, 2 * n * rounds);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(t.sent[r], (size_t)2 * (n - 1) * (S / n));
+    }
+    /* Three ranks fold to two: rank 0 hands over and waits, 1 and 2 halve and double. */
+    struct traffic t = traffic_of("halving_doubling", 3, S);
+    assert_int_equal(t.rounds, 4);
+    assert_int_equal(t.sent[0], S);
+    assert_int_equal(t.sent[1], S / 2 + S / 2 + S);
+    assert_int_equal(t.sent[2], S);
+    /* Four hosts of two: 2·1/2 S inside, 2·3/4 of a half between. */
+    t = traffic_of("hierarchical:2", 8, S);
+    assert_int_equal(t.rounds, 2 * (1 + 3));
+    for (int r = 0; r < 8; r++)
+        assert_int_equal(t.sent[r], S + 2 * 3 * (S / 8));
+}
+
+/* Halving doubling of four ranks and four elements, worked by hand: 2 apart, 1 apart, and back. */
+static void test_halving_doubling_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        int round, from, to;
+        size_t offset, length;
+        bool reduce;
+    } trace[] = {
+        {0, 0, 2, 2, 2, true},  {0, 1, 3, 2, 2, true},  {0, 2, 0, 0, 2, true},  {0, 3, 1, 0, 2, true},
+        {1, 0, 1, 1, 1, true},  {1, 1, 0, 0, 1, true},  {1, 2, 3, 3, 1, true},  {1, 3, 2, 2, 1, true},
+        {2, 0, 1, 0, 1, false}, {2, 1, 0, 1, 1, false}, {2, 2, 3, 2, 1, false}, {2, 3, 2, 3, 1, false},
+        {3, 0, 2, 0, 2, false}, {3, 1, 3, 0, 2, false}, {3, 2, 0, 2, 2, false}, {3, 3, 1, 2, 2, false},
+    };
+    struct schedule s;
+    assert_true(schedule_halving_doubling(&s, 4, 4, NULL));
+    assert_int_equal(s.rounds, 4);
+    assert_int_equal(s.count, 16);
+    for (int i = 0; i < s.count; i++) {
+        const struct transfer *t = &s.transfers[i];
+        assert_int_equal(t->round, trace[i].round);
+        assert_int_equal(t->from, trace[i].from);
+        assert_int_equal(t->to, trace[i].to);
+        assert_int_equal(t->offset, trace[i].offset);
+        assert_int_equal(t->length, trace[i].length);
+        assert_int_equal(t->reduce, trace[i].reduce);
+    }
+    schedule_free(&s);
+}
+
 /* Carries the schedule out on plain arrays, each round from what the ranks had before it. */
 static void carry_out(const struct schedule *s, double *x)
 {
@@ -188,27 +291,39 @@ static void carry_out(const struct schedule *s, double *x)
     free(before);
 }
 
+static void sums(const char *algo, int n, size_t length)
+{
+    struct schedule s;
+    assert_true(schedule_make(&s, algo, n, length, NULL));
+    double *x = malloc(((size_t)n * length + 1) * sizeof *x);
+    for (int r = 0; r < n; r++)
+        for (size_t i = 0; i < length; i++)
+            x[(size_t)r * length + i] = (double)((size_t)(r + 1) * (i + 1));
+    carry_out(&s, x);
+    for (int r = 0; r < n; r++)
+        for (size_t i = 0; i < length; i++)
+            if (x[(size_t)r * length + i] != (double)((size_t)(n * (n + 1) / 2) * (i + 1)))
+                fail_msg("%s, %d ranks, %zu elements: element %zu of rank %d is wrong", algo, n, length, i,
+                         r);
+    free(x);
+    schedule_free(&s);
+}
+
 static void test_every_schedule_sums(void **state)
 {
     (void)state;
-    for (int a = 0; schedule_algo(a); a++)
-        for (int n = 1; n <= 9; n++)
-            for (int k = 0; k < LENGTHS; k++) {
-                size_t length = lengths[k];
-                struct schedule s;
-                assert_true(schedule_make(&s, schedule_algo(a), n, length, NULL));
-                double *x = malloc(((size_t)n * length + 1) * sizeof *x);
-                for (int r = 0; r < n; r++)
-                    for (size_t i = 0; i < length; i++)
-                        x[(size_t)r * length + i] = (double)((size_t)(r + 1) * (i + 1));
-                carry_out(&s, x);
-                for (int r = 0; r < n; r++)
-                    for (size_t i = 0; i < length; i++)
-                        assert_true(x[(size_t)r * length + i] ==
-                                    (double)((size_t)(n * (n + 1) / 2) * (i + 1)));
-                free(x);
-                schedule_free(&s);
-            }
+    static const int ranks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 16};
+    for (size_t r = 0; r < sizeof ranks / sizeof *ranks; r++)
+        for (int k = 0; k < LENGTHS; k++) {
+            for (int a = 0; schedule_algo(a); a++)
+                sums(schedule_algo(a), ranks[r], lengths[k]);
+            sums("ring_segmented:3", ranks[r], lengths[k]);
+            sums("param_server:1", ranks[r], lengths[k]);
+            if (ranks[r] % 3 == 0)
+                sums("hierarchical:3", ranks[r], lengths[k]);
+            if (ranks[r] % 4 == 0)
+                sums("hierarchical:4", ranks[r], lengths[k]);
+        }
 }
 
 static void test_refusals(void **state)
@@ -221,6 +336,13 @@ static void test_refusals(void **state)
     assert_non_null(strstr(e.text, "star"));
     assert_non_null(strstr(e.text, "ring"));
     assert_null(s.transfers);
+    static const char *const wrong[] = {"ring:2",        "hierarchical:0", "hierarchical:x",
+                                        "param_server:", "ringer",         ""};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_false(schedule_make(&s, wrong[i], 4, 16, &e));
+    assert_false(schedule_make(&s, "hierarchical:3", 4, 16, &e));
+    assert_non_null(strstr(e.text, "hosts of 3"));
+    assert_false(schedule_make(&s, "param_server:5", 4, 16, &e));
     assert_false(schedule_tree(&s, 0, 16, &e));
     assert_int_equal(e.kind, ERROR_INPUT);
     assert_false(schedule_ring(&s, 0, 16, &e));
@@ -241,6 +363,8 @@ int main(void)
         cmocka_unit_test(test_ring_closed_forms),
         cmocka_unit_test(test_tree_trace),
         cmocka_unit_test(test_tree_closed_forms),
+        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_halving_doubling_trace),
         cmocka_unit_test(test_every_schedule_sums),
         cmocka_unit_test(test_refusals),
     };
