@@ -3,12 +3,23 @@
  */
 #include "engine/base/rundir.h"
 #include "engine/launch/launch.h"
+#include "engine/spec/schedule.h"
 #include "tui/cli.h"
 #include "tui/follow.h"
 #include "tui/options.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* All there are, with commas between. */
+static void every_algo(char *list, size_t size)
+{
+    snprintf(list, size, "mpi");
+    for (int i = 0; schedule_algo(i); i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, size - used, ",%s", schedule_algo(i));
+    }
+}
 
 static const char not_yet[] = "this version cannot do that yet";
 
@@ -22,8 +33,8 @@ int cli_allreduce(int argc, char **argv)
     job_defaults(&job, JOB_ALLREDUCE);
     struct job_allreduce *a = &job.allreduce;
     const struct option options[] = {
-        {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0, "ring, tree, mpi, several (ring,mpi) or all",
-         NULL, NULL},
+        {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0,
+         "several (ring,mpi) or all of those below", NULL, NULL},
         {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes (2)", NULL, NULL},
         {"bytes", "S,S", OPTION_SIZES, &sizes, 0, 4, 1099511627776.0,
          "of float32, with K, M, G = 2^10, 2^20, 2^30 (1K,1M,32M)", &sizes_given, NULL},
@@ -44,18 +55,29 @@ int cli_allreduce(int argc, char **argv)
     };
     const struct option_command command = {
         .usage = "ringside allreduce [options]",
-        .summary = "Sums a buffer over all ranks, again and again, with each algorithm and at each size. The "
-                   "time is the\n"
-                   "median over the iterations of the slowest rank's; algbw is size / time, and busbw = "
-                   "algbw * 2(n-1)/n\n"
-                   "for n ranks (as in nccl-tests), which compares with the speed of the link whatever n is.",
+        .summary =
+            "Sums a buffer over all ranks, again and again, with each algorithm and at each size. The "
+            "time is the\n"
+            "median over the iterations of the slowest rank's; algbw is size / time, and busbw = "
+            "algbw * 2(n-1)/n\n"
+            "for n ranks (as in nccl-tests), which compares with the speed of the link whatever n is.\n\n"
+            "algorithms (S: the buffer, n: ranks)\n"
+            "  mpi                 MPI_Allreduce of the MPI library\n"
+            "  ring                2(n-1) rounds of S/n to one neighbour\n"
+            "  ring_segmented[:K]  the same in pieces of K elements that follow each other (65536)\n"
+            "  tree                up to rank 0 and down again: 2 log2 n rounds of S\n"
+            "  recursive_doubling  log2 n rounds of S, partners 1, 2, 4 ... ranks away\n"
+            "  halving_doubling    2 log2 n rounds, 2(n-1)/n S in all\n"
+            "  central             all to rank 0 and back: 2(n-1) S through one rank\n"
+            "  param_server[:K]    the same through K ranks, each for a part of S (root of n)\n"
+            "  hierarchical[:K]    inside hosts of K ranks, then between hosts (as the hosts are)",
         .options = options,
     };
     int code;
     if (!cli_options_only(&command, argc, argv, &code))
         return code;
     if (!strcmp(a->algos, "all"))
-        snprintf(a->algos, sizeof a->algos, "ring,tree,mpi");
+        every_algo(a->algos, sizeof a->algos);
     if (sizes_given) {
         a->sizes = sizes.count;
         memcpy(a->bytes, sizes.value, sizeof a->bytes);

@@ -133,12 +133,12 @@ static void say_collective(struct follower *f, const json_t *event)
            error = event_number(event, "error", NAN);
     char wrong[32] = "-";
     if (f->tables++ == 0)
-        printf("%12s %11s  %-8s %5s %12s %9s %9s %9s\n%12s %11s  %-8s %5s %12s %9s %9s %9s\n", "bytes",
+        printf("%10s %9s  %-18s %5s %9s %7s %7s %7s\n%10s %9s  %-18s %5s %9s %7s %7s %7s\n", "bytes",
                "floats", "algo", "ranks", "time", "algbw", "busbw", "error", "", "", "", "", "us", "GB/s",
                "GB/s", "");
     if (isfinite(error))
         snprintf(wrong, sizeof wrong, "%.1e", error);
-    printf("%12.0f %11.0f  %-8s %5lld %12.1f %9.3f %9.3f %9s\n", bytes,
+    printf("%10.0f %9.0f  %-18s %5lld %9.1f %7.3f %7.3f %7s\n", bytes,
            event_number(event, "count", bytes / 4), event_text(event, "algo", "?"),
            event_integer(event, "ranks", f->model.ranks), 1e6 * time_s, 1e-9 * alg, 1e-9 * bus, wrong);
 }

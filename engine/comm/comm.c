@@ -18,15 +18,22 @@ static bool duplicate(MPI_Comm *comm, struct error *e)
     return mpi_ok(MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN), "starting MPI", e);
 }
 
-/* How many ranks this host has. */
-static bool count_host_ranks(int *ranks, struct error *e)
+/* How many ranks this host has, and whether all hosts have as many and in order: ranks_per_host, else 0. */
+static bool count_host_ranks(struct comm *c, struct error *e)
 {
     MPI_Comm host = MPI_COMM_NULL;
+    int rank, local;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!mpi_ok(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host),
                 "starting MPI", e))
         return false;
-    MPI_Comm_size(host, ranks);
+    MPI_Comm_size(host, &c->host_ranks);
+    MPI_Comm_rank(host, &local);
     MPI_Comm_free(&host);
+    int n = c->host_ranks, mine[3] = {n, -n, rank % n != local}, all[3];
+    if (!mpi_ok(MPI_Allreduce(mine, all, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "starting MPI", e))
+        return false;
+    c->ranks_per_host = all[0] == -all[1] && !all[2] ? n : 0;
     return true;
 }
 
@@ -71,7 +78,7 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm data = MPI_COMM_NULL;
-    if (!count_host_ranks(&c->host_ranks, e) || !duplicate(&c->collective, e) || !duplicate(&c->fault, e) ||
+    if (!count_host_ranks(c, e) || !duplicate(&c->collective, e) || !duplicate(&c->fault, e) ||
         !duplicate(&data, e) || !mpi_ok(MPI_Comm_rank(MPI_COMM_WORLD, &c->rank), "starting MPI", e) ||
         !mpi_ok(MPI_Comm_size(MPI_COMM_WORLD, &c->size), "starting MPI", e))
         goto fail;
@@ -274,15 +281,6 @@ bool comm_barrier(struct comm *c, struct error *e)
 
 /* --- allreduce ----------------------------------------------------------------------------------------- */
 
-bool comm_algo_check(const char *algo, struct error *e)
-{
-    int index, number;
-    struct error why = {0};
-    if (strcmp(algo, "mpi") == 0 || schedule_algo_parse(algo, &index, &number, &why))
-        return true;
-    return error_set(e, ERROR_INPUT, "%s; and mpi", why.text);
-}
-
 static bool mpi_allreduce(struct comm *c, float *x, size_t n, struct error *e)
 {
     for (size_t at = 0; at < n; at += PIECE) {
@@ -294,16 +292,34 @@ static bool mpi_allreduce(struct comm *c, float *x, size_t n, struct error *e)
     return true;
 }
 
+/* "hierarchical" without a number goes by the hosts that there are. */
+static bool with_hosts(const struct comm *c, const char *algo, char name[32], struct error *e)
+{
+    snprintf(name, 32, "%s", algo);
+    if (strcmp(algo, "hierarchical") != 0)
+        return true;
+    if (c->ranks_per_host == 0)
+        return error_set(
+            e, ERROR_INPUT,
+            "hierarchical: every host needs as many ranks, numbered one after the other; start them "
+            "so (mpirun --map-by slot), or take another algorithm");
+    snprintf(name, 32, "hierarchical:%d", c->ranks_per_host);
+    return true;
+}
+
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
                     struct error *e)
 {
     hop_log_clear(log);
     if (strcmp(algo, "mpi") == 0)
         return mpi_allreduce(c, x, n, e);
+    char name[32];
+    if (!with_hosts(c, algo, name, e))
+        return false;
     const struct schedule *have = c->plan ? plan_schedule(c->plan) : NULL;
-    if (!have || have->length != n || strcmp(have->algo, algo) != 0) {
+    if (!have || have->length != n || strcmp(have->algo, name) != 0) {
         struct schedule s;
-        if (!comm_algo_check(algo, e) || !schedule_make(&s, algo, c->size, n, e))
+        if (!schedule_make(&s, name, c->size, n, e))
             return false;
         plan_free(c->plan);
         c->plan = plan_new(&s, c->rank, 0, e);

@@ -43,15 +43,13 @@ float *comm_buffer(struct comm *c, size_t elements, struct error *e);
 void comm_buffer_free(struct comm *c, float *buffer);
 
 /*
- * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce) or any name schedule_make knows ("ring", "tree").
+ * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce) or any name schedule_make knows;
+ * "hierarchical" alone goes by the hosts there are.
  * log: filled with the times of this operation's transfers (what was in it is dropped), or NULL.
  * The sum is the same, bit for bit, on all ranks.
  */
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
                     struct error *e);
-
-/* Whether comm_allreduce knows it; ERROR_INPUT names those there are. Local. */
-bool comm_algo_check(const char *algo, struct error *e);
 
 /* data of the root goes to all ranks. */
 bool comm_broadcast(struct comm *c, void *data, size_t bytes, int root, struct error *e);

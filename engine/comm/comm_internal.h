@@ -25,6 +25,7 @@ struct mpi_transport {
 struct comm {
     int rank, size;
     int host_ranks;      /* ranks on this host */
+    int ranks_per_host;  /* the same on all hosts, which have theirs in order; else 0 */
     MPI_Comm collective; /* broadcast, gather, MPI_Allreduce */
     MPI_Comm fault;      /* comm_fail */
     struct mpi_transport data;

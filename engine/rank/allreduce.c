@@ -10,6 +10,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/spec/schedule.h"
 
 #include <float.h>
 #include <math.h>
@@ -18,7 +19,7 @@
 #include <string.h>
 
 enum {
-    MAX_ALGOS = 8,
+    MAX_ALGOS = 16,
     WARMUPS = 2,
     SHORT_BYTES = 64 * 1024, /* up to this size an iteration is SHORT_REPEATS operations */
     SHORT_REPEATS = 10,
@@ -220,7 +221,7 @@ static bool name_algos(struct bench *b, struct error *e)
     snprintf(list, sizeof list, "%s", b->job->allreduce.algos);
     char *rest = NULL;
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-        if (!comm_algo_check(name, e))
+        if (!allreduce_algo_check(name, e))
             return false;
         if (b->algo_count == MAX_ALGOS)
             return error_set(e, ERROR_INPUT, "at most %d allreduce algorithms at once", MAX_ALGOS);

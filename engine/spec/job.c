@@ -4,6 +4,7 @@
 #include "engine/spec/job.h"
 
 #include "engine/spec/job_fields.h"
+#include "engine/spec/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,6 @@
         .name = (field), .type = (kind), .offset = offsetof(struct job, member), .min = (least),             \
         .max = (most)                                                                                        \
     }
-#define JOB_ALGOS "ring|tree|mpi"
 #define CHOICE(member, field, words)                                                                         \
     {                                                                                                        \
         .name = (field), .type = TEXT, .offset = offsetof(struct job, member),                               \
@@ -59,7 +59,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.step_size, "step_size", REAL, 0.001, 1e5),
     NUMBER(train.gamma, "gamma", REAL, 1e-6, 1),
     CHOICE(train.dtype, "dtype", "fp32|bf16"),
-    CHOICE(train.algo, "algo", JOB_ALGOS),
+    CHOICE(train.algo, "algo", NULL),
     CHOICE(train.device, "device", "cpu|auto"),
     NUMBER(train.threads, "threads", INT, 0, 1024),
     NUMBER(train.seed, "seed", SEED, 0, 9.2e18),
@@ -336,6 +336,8 @@ static bool check_train(const struct job *job, struct error *e)
     if (!*t->data)
         return error_set(e, ERROR_INPUT,
                          "data: expected mnist or a folder with the four IDX files, got nothing");
+    if (!allreduce_algo_check(t->algo, e))
+        return error_wrap(e, "algo");
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)
         return error_set(e, ERROR_INPUT,
                          "epochs: expected at least 1, or steps or seconds to bound the training");
@@ -354,6 +356,21 @@ static const char *outside_choices(const char *choices, const char *words, size_
     }
 }
 
+/* Allreduce algorithms with commas between. */
+static bool check_algos(const char *algos, struct error *e)
+{
+    char one[64];
+    for (const char *p = algos;; p++) {
+        size_t n = strcspn(p, ",");
+        snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1), p);
+        if (!allreduce_algo_check(one, e))
+            return error_wrap(e, "algo");
+        p += n;
+        if (!*p)
+            return true;
+    }
+}
+
 static bool check_allreduce(const struct job *job, struct error *e)
 {
     const struct job_allreduce *a = &job->allreduce;
@@ -364,13 +381,7 @@ static bool check_allreduce(const struct job *job, struct error *e)
         if (a->bytes[i] % 4)
             return error_set(e, ERROR_INPUT, "bytes: %zu is not a multiple of 4, the bytes of a float32",
                              a->bytes[i]);
-    size_t n;
-    const char *strange = outside_choices(JOB_ALGOS, a->algos, &n);
-    if (strange)
-        return error_set(e, ERROR_INPUT,
-                         "algo: expected ring, tree, mpi, several with commas between, or all, got '%.*s'",
-                         (int)n, strange);
-    return true;
+    return check_algos(a->algos, e);
 }
 
 static bool check_bench(const struct job *job, struct error *e)

@@ -89,8 +89,8 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
             size_t used = strlen(known);
             snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", makers[i].name);
         }
-        return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: %s)", algo,
-                         known);
+        return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: %s, mpi)",
+                         algo, known);
     }
     if (!algo[name])
         return true;
@@ -104,14 +104,23 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
     return true;
 }
 
+bool allreduce_algo_check(const char *algo, struct error *e)
+{
+    int index, number;
+    return strcmp(algo, "mpi") == 0 || schedule_algo_parse(algo, &index, &number, e);
+}
+
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e)
 {
     int i, number;
     memset(s, 0, sizeof *s);
     if (!schedule_algo_parse(algo, &i, &number, e))
         return false;
-    return makers[i].plain ? makers[i].plain(s, ranks, length, e)
-                           : makers[i].with(s, ranks, length, number, e);
+    if (!(makers[i].plain ? makers[i].plain(s, ranks, length, e)
+                          : makers[i].with(s, ranks, length, number, e)))
+        return false;
+    snprintf(s->algo, sizeof s->algo, "%s", algo);
+    return true;
 }
 
 void schedule_free(struct schedule *s)

@@ -5,6 +5,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/spec/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,8 +234,9 @@ static bool make_loader(struct trainer *tr, struct error *e)
 bool trainer_set_up(struct trainer *tr, struct error *e)
 {
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
-    if (!comm_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) || !plan_rate(tr, e) ||
-        !make_network(tr, e) || !make_optimizer(tr, e) || !trainer_resume(tr, e) || !make_loader(tr, e))
+    if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) ||
+        !plan_rate(tr, e) || !make_network(tr, e) || !make_optimizer(tr, e) || !trainer_resume(tr, e) ||
+        !make_loader(tr, e))
         return false;
     tr->hops = hop_log_new(e);
     return tr->hops != NULL;

@@ -40,7 +40,7 @@ mistake "--momentum: only sgd and lars have it" train --optimizer lamb --momentu
 mistake "--gamma: only the schedule step has it, but the schedule is onecycle" train --gamma 0.5
 mistake "--warmup: the schedule onecycle warms up by itself" train --warmup 0.1
 mistake "--weight-decay: expected" train --weight-decay -1
-mistake "--algo: expected ring, tree or mpi, got 'star'" train --algo star
+mistake "--algo: there is no allreduce algorithm \"star\" (there are: ring, " train --algo star
 mistake "--launcher: expected local, got 'slurm'" train --launcher slurm
 mistake "--tensor: this version cannot do that yet" train --tensor 2
 mistake "--epochs: expected" train --epochs 0
@@ -49,7 +49,7 @@ mistake "got 'x'" train x
 mistake "--batch: expected B after it" train --batch
 mistake "--bytes: 6 is not a multiple of 4" allreduce --bytes 6
 mistake "--bytes: expected sizes in bytes such as 1K,1M,64M, got '1Q'" allreduce --bytes 1Q
-mistake "--algo: expected ring, tree, mpi" allreduce --algo ring,star
+mistake "--algo: there is no allreduce algorithm \"star\"" allreduce --algo ring,star
 mistake "there is no run 'nothing'" runs watch nothing
 mistake "which run?" runs stop
 mistake "expected list, watch" runs frobnicate

@@ -249,7 +249,10 @@ static void test_pairing(struct tap *tap)
 int main(int argc, char **argv)
 {
     struct tap tap = tap_open(&argc, &argv);
-    test_exact(&tap, "ring");
+    for (int i = 0; schedule_algo(i); i++)
+        test_exact(&tap, schedule_algo(i));
+    test_exact(&tap, "ring_segmented:1000");
+    test_exact(&tap, "param_server:1");
     test_exact(&tap, "mpi");
     test_exact(&tap, "tree");
     test_pairing(&tap);
