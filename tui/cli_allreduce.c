@@ -68,6 +68,7 @@ int cli_allreduce(int argc, char **argv)
             "  tree                up to rank 0 and down again: 2 log2 n rounds of S\n"
             "  recursive_doubling  log2 n rounds of S, partners 1, 2, 4 ... ranks away\n"
             "  halving_doubling    2 log2 n rounds, 2(n-1)/n S in all\n"
+            "  everyone            each rank to each other: n(n-1) S in all\n"
             "  central             all to rank 0 and back: 2(n-1) S through one rank\n"
             "  param_server[:K]    the same through K ranks, each for a part of S (root of n)\n"
             "  hierarchical[:K]    inside hosts of K ranks, then between hosts (as the hosts are)",

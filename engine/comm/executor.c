@@ -19,12 +19,15 @@ struct step {
     bool send;
     bool staged;           /* a receive by way of scratch memory */
     int needs, need_count; /* steps that must have come this far first: plan->needs[needs ...] */
-    size_t segment;        /* length of all its segments but the last */
+    int prefix;     /* the receive whose segments are added to this one's before they go on; -1: none */
+    bool held;      /* this is such a receive: a later one takes its segments */
+    size_t segment; /* length of all its segments but the last */
     /* While it runs: */
     size_t posted, done;
     struct pending pending[WINDOW]; /* oldest first */
     float *scratch[WINDOW];
     int flying;
+    bool arrived; /* held: its oldest segment waits to be taken */
     double t0, t1;
 };
 
@@ -71,7 +74,7 @@ static bool find_needs(struct plan *p, int i, struct error *e)
     for (int j = 0; j < p->count && p->steps[j].transfer->round <= s->transfer->round; j++) {
         const struct step *other = &p->steps[j];
         bool earlier = other->transfer->round < s->transfer->round;
-        if (j == i || !overlap(other->transfer, s->transfer))
+        if (j == i || j == s->prefix || !overlap(other->transfer, s->transfer))
             continue;
         if (s->send ? !earlier || other->send : !earlier && !other->send && j > i)
             continue;
@@ -82,6 +85,29 @@ static bool find_needs(struct plan *p, int i, struct error *e)
     }
     s->need_count = p->need_total - s->needs;
     return true;
+}
+
+/*
+ * Where several ranks send to this one in one round for the same elements, the sum is to be the same, bit for bit, on every
+ * rank that sums so ("everyone"): in the order of ranks, this one's own among them. So what lower ranks send is added up
+ * by itself, each receive handing its segments to the next lower rank's, before it meets what is here.
+ */
+static void link_lower_ranks(struct plan *p)
+{
+    for (int j = 0; j < p->count; j++) {
+        struct step *s = &p->steps[j];
+        const struct transfer *b = s->transfer;
+        s->prefix = -1;
+        for (int i = j - 1; i >= 0 && p->steps[i].transfer->round == b->round; i--) {
+            const struct transfer *a = p->steps[i].transfer;
+            if (s->send || p->steps[i].send || !a->reduce || !b->reduce || a->from > b->from ||
+                b->from > p->rank || a->offset != b->offset || a->length != b->length)
+                continue;
+            s->prefix = i;
+            p->steps[i].held = true;
+            break;
+        }
+    }
 }
 
 struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error *e)
@@ -118,6 +144,7 @@ struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error
                                       .segment = (t->length + segments - 1) / segments};
     }
     p->count = n;
+    link_lower_ranks(p);
     for (int i = 0; i < n; i++) {
         if (!find_needs(p, i, e))
             goto fail;
@@ -228,6 +255,37 @@ static bool step_post(struct plan *p, struct step *s, struct transport *t, float
     return true;
 }
 
+/* The oldest segment has been dealt with. */
+static void step_advance(struct plan *p, struct step *s)
+{
+    size_t length = segment_length(s, s->done);
+    if (s->staged)
+        scratch_give(p, s->scratch[0]);
+    s->flying--;
+    memmove(s->pending, s->pending + 1, (size_t)s->flying * sizeof *s->pending);
+    memmove(s->scratch, s->scratch + 1, (size_t)s->flying * sizeof *s->scratch);
+    s->done += length;
+    s->arrived = false;
+    if (s->done == s->transfer->length)
+        s->t1 = sink_clock();
+}
+
+/* Whether the oldest segment can go on: with what lower ranks sent in it, and where it belongs free. */
+static bool step_collect(struct plan *p, struct step *s, size_t length)
+{
+    if (s->arrived || !s->staged)
+        return !s->held;
+    struct step *before = s->prefix >= 0 ? &p->steps[s->prefix] : NULL;
+    if ((before && !before->arrived) || (!s->held && !ready(p, s, s->done, length)))
+        return false;
+    if (before) {
+        add(s->scratch[0], before->scratch[0], length);
+        step_advance(p, before);
+    }
+    s->arrived = s->held;
+    return !s->held;
+}
+
 /* Takes in the segments that are done, oldest first. */
 static bool step_finish(struct plan *p, struct step *s, struct transport *t, float *x, bool *moved,
                         struct error *e)
@@ -237,23 +295,15 @@ static bool step_finish(struct plan *p, struct step *s, struct transport *t, flo
         enum progress progress = t->ops->test(t, &s->pending[0], e); /* none is done: it came before */
         if (progress == PROGRESS_FAILED)
             return false;
-        if (progress == PROGRESS_BUSY || (s->staged && !ready(p, s, s->done, length)))
+        if (progress == PROGRESS_BUSY || !step_collect(p, s, length))
             return true;
         float *data = x + s->transfer->offset + s->done;
-        if (s->staged) {
-            if (s->transfer->reduce)
-                add(data, s->scratch[0], length);
-            else
-                memcpy(data, s->scratch[0], length * sizeof *data);
-            scratch_give(p, s->scratch[0]);
-        }
-        s->flying--;
-        memmove(s->pending, s->pending + 1, (size_t)s->flying * sizeof *s->pending);
-        memmove(s->scratch, s->scratch + 1, (size_t)s->flying * sizeof *s->scratch);
-        s->done += length;
+        if (s->staged && s->transfer->reduce)
+            add(data, s->scratch[0], length);
+        else if (s->staged)
+            memcpy(data, s->scratch[0], length * sizeof *data);
+        step_advance(p, s);
         *moved = true;
-        if (s->done == s->transfer->length)
-            s->t1 = sink_clock();
     }
     return true;
 }
@@ -312,6 +362,7 @@ bool plan_run(struct plan *p, struct transport *t, float *x, struct hop_log *log
         struct step *s = &p->steps[i];
         s->posted = s->done = 0;
         s->flying = 0;
+        s->arrived = false;
     }
     bool ok = run(p, t, x, e);
     if (!ok) /* what is still under way may write into its scratch memory: leave that to the end of the

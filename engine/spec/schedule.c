@@ -64,6 +64,7 @@ static const struct {
     {"tree", schedule_tree, NULL},
     {"recursive_doubling", schedule_recursive_doubling, NULL},
     {"halving_doubling", schedule_halving_doubling, NULL},
+    {"everyone", schedule_everyone, NULL},
     {"central", schedule_central, NULL},
     {"param_server", NULL, schedule_param_server},
     {"hierarchical", NULL, schedule_hierarchical},

@@ -43,6 +43,7 @@ size_t chunk_length(size_t length, int n, int i);
  * The algorithms: an allreduce each, in a file of its own with its source. S is the buffer; counts are of messages of
  * whole pieces (the executor cuts long ones into segments).
  *
+ *   everyone            each rank to each other, all in one round: N(N-1) S in all, what a ring is compared with
  *   central             all to rank 0, which sums, and back: 2(N-1) S through one rank's link
  *   param_server        the same with the buffer cut among `servers` ranks: each link of theirs 2(N-1)/servers S
  *   tree                binomial reduce and broadcast: 2 ceil(log2 N) rounds of S
@@ -59,6 +60,7 @@ size_t chunk_length(size_t length, int n, int i);
  * Scaling distributed machine learning with the parameter server, OSDI 2014; hierarchical as in A. Sergeev and
  * M. Del Balso, Horovod: fast and easy distributed deep learning in TensorFlow, 2018.
  */
+bool schedule_everyone(struct schedule *s, int ranks, size_t length, struct error *e);
 bool schedule_central(struct schedule *s, int ranks, size_t length, struct error *e);
 /* servers 0: the root of the number of ranks. */
 bool schedule_param_server(struct schedule *s, int ranks, size_t length, int servers, struct error *e);

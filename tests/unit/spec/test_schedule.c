@@ -204,7 +204,10 @@ static void test_traffic(void **state)
     (void)state;
     enum { S = 720720 };
     for (int n = 2; n <= 16; n++) {
-        struct traffic t = traffic_of("central", n, S);
+        struct traffic t = traffic_of("everyone", n, S);
+        assert_int_equal(t.messages, n * (n - 1));
+        assert_int_equal(t.received[n - 1], (size_t)(n - 1) * S);
+        t = traffic_of("central", n, S);
         assert_int_equal(t.rounds, 2);
         assert_int_equal(t.messages, 2 * (n - 1));
         assert_int_equal(t.received[0], (size_t)(n - 1) * S);

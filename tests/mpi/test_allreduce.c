@@ -1,5 +1,5 @@
 /*
- * The ring allreduce on real ranks: sums of small integers, exact in float32, at lengths below, at and above the
+ * The allreduces on real ranks: sums of small integers, exact in float32, at lengths below, at and above the
  * number of ranks and across segment boundaries; sums of random numbers against float64; the same bits on all
  * ranks; the record of the transfers.
  */
@@ -62,7 +62,7 @@ static void test_exact(struct tap *tap, const char *algo)
     tap_check(tap, name, ok, detail);
 }
 
-static void test_random(struct tap *tap, size_t n)
+static void test_random(struct tap *tap, const char *algo, size_t n)
 {
     struct error e = {0};
     int ranks = comm_size(tap->comm);
@@ -79,7 +79,7 @@ static void test_random(struct tap *tap, size_t n)
                 x[i] = value;
         }
     }
-    bool ok = comm_allreduce(tap->comm, "ring", x, n, NULL, &e);
+    bool ok = comm_allreduce(tap->comm, algo, x, n, NULL, &e);
     snprintf(detail, sizeof detail, "%.200s", e.text);
     /* N-1 additions, each within half an ulp of the partial sum: |error| <= (N-1) * eps/2 * sum of |values|. */
     for (size_t i = 0; ok && i < n; i++)
@@ -87,13 +87,13 @@ static void test_random(struct tap *tap, size_t n)
             snprintf(detail, sizeof detail, "element %zu is %.9g, not %.9g", i, (double)x[i], right[i]);
             ok = false;
         }
-    snprintf(name, sizeof name, "ring: %zu random numbers agree with the sum in float64", n);
+    snprintf(name, sizeof name, "%s: %zu random numbers agree with the sum in float64", algo, n);
     tap_check(tap, name, ok, detail);
 
     memcpy(zero, x, n * sizeof *x);
     bool same =
         comm_broadcast(tap->comm, zero, n * sizeof *zero, 0, &e) && memcmp(zero, x, n * sizeof *x) == 0;
-    snprintf(name, sizeof name, "ring: %zu random numbers, the same bits on all ranks", n);
+    snprintf(name, sizeof name, "%s: %zu random numbers, the same bits on all ranks", algo, n);
     tap_check(tap, name, same, e.text);
     comm_buffer_free(tap->comm, x);
     comm_buffer_free(tap->comm, zero);
@@ -256,9 +256,10 @@ int main(int argc, char **argv)
     test_exact(&tap, "mpi");
     test_exact(&tap, "tree");
     test_pairing(&tap);
-    test_random(&tap, 1);
-    test_random(&tap, 10007);
-    test_random(&tap, 300000);
+    for (int i = 0; schedule_algo(i); i++) {
+        test_random(&tap, schedule_algo(i), 1);
+        test_random(&tap, schedule_algo(i), 300007);
+    }
     test_hops(&tap, 3);
     test_hops(&tap, 100000);
     test_other_schedule(&tap);
