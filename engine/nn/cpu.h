@@ -23,11 +23,27 @@
 #define CPU_KERNEL
 #endif
 
+/*
+ * Memory that stages use in turns. A gradient lives from the backward pass of the first stage that takes the output to that
+ * of the stage itself, so a few such buffers are enough for a network of any depth.
+ */
+struct cpu_buffer {
+    float *data;
+    size_t bytes;
+    int users; /* 0: free to take */
+    struct cpu_buffer *next;
+};
+
+enum { CPU_COPIES = 4 };
+
 struct cpu {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    struct cpu_buffer *buffers;
     float *scratch; /* where gradients wait that are added to others: cpu_grad_begin */
-    size_t scratch_bytes;
+    /* Operands of the primitive that runs, in the layout it wants: cpu_conv.c. */
+    struct cpu_buffer copies[CPU_COPIES];
+    int stages; /* made so far */
 };
 
 /*
@@ -52,9 +68,15 @@ struct cpu_op {
     bool (*forward)(struct stage *s, const struct pass_context *c, struct error *e);
     bool (*backward)(struct stage *s, const struct pass_context *c, struct error *e);
     const char *(*implementation)(const struct stage *s, enum pass pass); /* NULL: "" */
+    /* Whether the gradient of input i may be the very memory of the output's; NULL: never. */
+    bool (*shares_gradient)(const struct stage *s, int i);
     bool fuses_relu;
-    /* Backward reads this stage's output, or each of its inputs, or may write an input's gradient over its value. */
-    bool reads_output, reads_input, overwrites_input;
+    /*
+     * What may share memory; create can make each narrower for its stage. Backward reads this stage's output, or its
+     * inputs; it may write an input's gradient over its value; it never writes in the gradient of its own output, nor
+     * hands that memory on. Forward may write the output over an input, element for element.
+     */
+    bool reads_output, reads_input, overwrites_input, keeps_gradient, in_place;
 };
 
 struct stage {
@@ -65,15 +87,19 @@ struct stage {
     const struct layer_spec *layer; /* spec.layer */
     struct stage *inputs[LAYER_MAX_INPUTS];
     int input_count;
+    int number;               /* in the order of creation, which is the order of forward */
+    int last_taker;           /* number of the last stage so far that takes the output */
     struct cpu_layout layout; /* of value and grad */
     float *value;             /* the output */
-    float *grad;              /* the gradient of the output; NULL where nobody asks for it */
-    bool grad_shared;         /* grad is value's memory: backward writes one over the other */
-    void *own;                /* of the kind */
+    bool value_shared;        /* value is an input's memory */
+    float *grad;              /* the gradient of the output, while backward needs it; may be value's memory */
+    struct cpu_buffer *grad_buffer; /* where grad is, unless it is elsewhere */
+    bool reads_output, reads_input, overwrites_input, keeps_gradient; /* of this stage: see struct cpu_op */
+    void *own;                                                        /* of the kind */
 };
 
-extern const struct cpu_op cpu_op_conv2d, cpu_op_image, cpu_op_maxpool, cpu_op_relu, cpu_op_flatten,
-    cpu_op_dense;
+extern const struct cpu_op cpu_op_conv2d, cpu_op_image, cpu_op_maxpool, cpu_op_avgpool, cpu_op_global_avgpool,
+    cpu_op_batchnorm, cpu_op_add, cpu_op_concat, cpu_op_relu, cpu_op_flatten, cpu_op_dense;
 
 /* One of oneDNN's statuses as an error. */
 bool cpu_check(dnnl_status_t status, const char *doing, struct error *e);
@@ -86,6 +112,12 @@ float *cpu_floats(size_t bytes, struct error *e);
  */
 float *cpu_grad_begin(struct stage *s, int i);
 void cpu_grad_end(struct stage *s, int i);
+/* Room for the gradient of the stage's output, where there is none yet: for whoever backward begins with. */
+bool cpu_grad_room(struct stage *s, struct error *e);
+
+/* At least that many bytes; zeroed when new. NULL with e filled where memory is short. cpu_buffer_drop ends its use. */
+struct cpu_buffer *cpu_buffer_take(struct cpu *cpu, size_t bytes, struct error *e);
+void cpu_buffer_drop(struct cpu_buffer *buffer);
 
 /* The layout a memory descriptor means; false where it is no channel-blocked one. */
 bool cpu_layout_from(const dnnl_memory_desc_t *md, struct cpu_layout *layout);
@@ -114,7 +146,7 @@ void cpu_relu_forward(const float *in, float *out, size_t n, int threads);
 void cpu_relu_backward(const float *value, const float *grad_out, float *grad_in, size_t n, int threads);
 void cpu_add(float *to, const float *from, size_t n, int threads);
 
-/* cpu_loss.c */
+/* cpu_loss.c: with scale > 0 there is room for last->grad. */
 bool cpu_loss(struct stage *last, const struct loss_spec *loss, const struct targets *targets, double scale,
               struct loss_sum *sum, int32_t *predicted, struct error *e);
 

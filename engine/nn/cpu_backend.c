@@ -116,7 +116,7 @@ bool cpu_layout_like(const struct cpu_layout *like, int batch, struct model_shap
         return false;
     cpu_layout_from(&md, layout);
     layout->block = like->block; /* a single channel: nchw and nhwc are the same memory */
-    layout->blocks = like->blocks;
+    layout->blocks = (shape.channels + like->block - 1) / like->block;
     return true;
 }
 
@@ -137,8 +137,12 @@ static const struct cpu_op cpu_op_input = {
     .create = input_create, .forward = input_pass, .backward = input_pass};
 
 static const struct cpu_op *const ops_of_kinds[LAYER_KINDS] = {
-    [LAYER_CONV2D] = &cpu_op_conv2d,   [LAYER_MAXPOOL] = &cpu_op_maxpool, [LAYER_RELU] = &cpu_op_relu,
-    [LAYER_FLATTEN] = &cpu_op_flatten, [LAYER_RESHAPE] = &cpu_op_flatten, [LAYER_DENSE] = &cpu_op_dense,
+    [LAYER_CONV2D] = &cpu_op_conv2d,       [LAYER_MAXPOOL] = &cpu_op_maxpool,
+    [LAYER_AVGPOOL] = &cpu_op_avgpool,     [LAYER_GLOBAL_AVGPOOL] = &cpu_op_global_avgpool,
+    [LAYER_BATCHNORM] = &cpu_op_batchnorm, [LAYER_RELU] = &cpu_op_relu,
+    [LAYER_DENSE] = &cpu_op_dense,         [LAYER_FLATTEN] = &cpu_op_flatten,
+    [LAYER_RESHAPE] = &cpu_op_flatten,     [LAYER_ADD] = &cpu_op_add,
+    [LAYER_CONCAT] = &cpu_op_concat,
 };
 
 static bool cpu_fuses_relu(const struct layer_spec *layer)
@@ -152,61 +156,23 @@ static void cpu_stage_free(struct stage *s)
         return;
     if (s->op->destroy)
         s->op->destroy(s);
-    if (!s->grad_shared)
-        free(s->grad);
-    free(s->value);
+    cpu_buffer_drop(s->grad_buffer);
+    if (!s->value_shared)
+        free(s->value);
     free(s);
 }
 
-/* Whether backward needs the values this stage put out. */
-static bool output_is_read(const struct stage *s)
+/* Room for the output: over an input that nobody needs any more, if the kind can do that, else of its own. */
+static bool value_room(struct stage *s, struct error *e)
 {
-    return s->op->reads_output || (s->spec.relu && !s->spec.pool);
-}
-
-/* Who asks for the gradient of an input makes room for it. */
-static bool gradient_room(struct stage *s, int i, struct error *e)
-{
-    struct stage *input = s->inputs[i];
-    if (!s->spec.input_gradient[i])
-        return true;
-    if (s->spec.accumulate[i] && input->layout.bytes > s->cpu->scratch_bytes) {
-        free(s->cpu->scratch);
-        s->cpu->scratch_bytes = 0;
-        if (!(s->cpu->scratch = cpu_floats(input->layout.bytes, e)))
-            return false;
-        s->cpu->scratch_bytes = input->layout.bytes;
+    for (int i = 0; s->op->in_place && i < s->input_count && !s->value; i++) {
+        const struct stage *input = s->inputs[i];
+        if (input->layer && s->spec.sole[i] && !input->reads_output && !s->reads_input &&
+            cpu_layout_same(&input->layout.md, &s->layout.md)) {
+            s->value = input->value;
+            s->value_shared = true;
+        }
     }
-    if (input->grad)
-        return true;
-    /* Values that no one needs any more: their gradients can be written over them. */
-    if (s->op->overwrites_input && s->spec.sole[i] && !output_is_read(input)) {
-        input->grad = input->value;
-        input->grad_shared = true;
-        return true;
-    }
-    return (input->grad = cpu_floats(input->layout.bytes, e)) != NULL;
-}
-
-float *cpu_grad_begin(struct stage *s, int i)
-{
-    return s->spec.accumulate[i] ? s->cpu->scratch : s->inputs[i]->grad;
-}
-
-void cpu_grad_end(struct stage *s, int i)
-{
-    struct stage *input = s->inputs[i];
-    if (s->spec.accumulate[i])
-        cpu_add(input->grad, s->cpu->scratch, input->layout.bytes / sizeof(float), s->backend->threads);
-}
-
-static bool stage_create(struct stage *s, struct error *e)
-{
-    if (!s->op->create(s, e))
-        return false;
-    for (int i = 0; i < s->input_count; i++)
-        if (!gradient_room(s, i, e))
-            return false;
     return s->value || (s->value = cpu_floats(s->layout.bytes, e));
 }
 
@@ -222,18 +188,25 @@ static bool cpu_stage_new(struct backend *b, const struct stage_spec *spec, stru
     s->spec = *spec;
     s->layer = spec->layer;
     s->op = !spec->layer ? &cpu_op_input : spec->pool ? &cpu_op_image : ops_of_kinds[spec->layer->kind];
-    s->input_count = spec->layer ? spec->layer->input_count : 0;
-    for (int i = 0; i < s->input_count; i++)
-        s->inputs[i] = inputs[i];
     if (!s->op) {
         error_set(e, ERROR_FAILED, "the CPU backend cannot compute %s", layer_kind_name(spec->layer->kind));
         free(s);
         return false;
     }
-    if (!stage_create(s, e)) {
+    s->number = s->cpu->stages++;
+    s->input_count = spec->layer ? spec->layer->input_count : 0;
+    for (int i = 0; i < s->input_count; i++)
+        s->inputs[i] = inputs[i];
+    s->reads_output = s->op->reads_output;
+    s->reads_input = s->op->reads_input;
+    s->overwrites_input = s->op->overwrites_input;
+    s->keeps_gradient = s->op->keeps_gradient;
+    if (!s->op->create(s, e) || !value_room(s, e)) {
         cpu_stage_free(s);
         return false;
     }
+    for (int i = 0; i < s->input_count; i++)
+        s->inputs[i]->last_taker = s->number;
     *stage = s;
     return true;
 }
@@ -248,10 +221,100 @@ static bool cpu_forward(struct stage *s, const struct pass_context *c, struct er
     return s->op->forward(s, c, e);
 }
 
+/* --- gradients --- */
+
+struct cpu_buffer *cpu_buffer_take(struct cpu *cpu, size_t bytes, struct error *e)
+{
+    struct cpu_buffer *best = NULL;
+    for (struct cpu_buffer *b = cpu->buffers; b; b = b->next)
+        if (b->users == 0 && b->bytes >= bytes && (!best || b->bytes < best->bytes))
+            best = b;
+    if (!best) {
+        float *data = cpu_floats(bytes, e);
+        best = data ? calloc(1, sizeof *best) : NULL;
+        if (!best) {
+            free(data);
+            error_set(e, ERROR_FAILED, "there is not enough memory for gradients; use a smaller batch");
+            return NULL;
+        }
+        *best = (struct cpu_buffer){.data = data, .bytes = bytes, .next = cpu->buffers};
+        cpu->buffers = best;
+    }
+    best->users++;
+    return best;
+}
+
+void cpu_buffer_drop(struct cpu_buffer *buffer)
+{
+    if (buffer)
+        buffer->users--;
+}
+
+bool cpu_grad_room(struct stage *s, struct error *e)
+{
+    if (s->grad)
+        return true;
+    if (!(s->grad_buffer = cpu_buffer_take(s->cpu, s->layout.bytes, e)))
+        return false;
+    s->grad = s->grad_buffer->data;
+    return true;
+}
+
+/* Where the gradient of input i goes that this stage is the first to know. */
+static bool input_room(struct stage *s, int i, struct error *e)
+{
+    struct stage *input = s->inputs[i];
+    if (!s->spec.input_gradient[i] || s->spec.accumulate[i] || input->grad)
+        return true;
+    if (s->op->shares_gradient && s->op->shares_gradient(s, i)) {
+        input->grad = s->grad;
+        input->grad_buffer = s->grad_buffer;
+        if (s->grad_buffer)
+            s->grad_buffer->users++;
+        return true;
+    }
+    /* Values that no one needs any more. The batch itself stays: its owner may want it again. */
+    if (s->overwrites_input && s->spec.sole[i] && !input->reads_output && input->layer) {
+        input->grad = input->value;
+        return true;
+    }
+    return cpu_grad_room(input, e);
+}
+
+float *cpu_grad_begin(struct stage *s, int i)
+{
+    return s->spec.accumulate[i] ? s->cpu->scratch : s->inputs[i]->grad;
+}
+
+void cpu_grad_end(struct stage *s, int i)
+{
+    struct stage *input = s->inputs[i];
+    if (s->spec.accumulate[i])
+        cpu_add(input->grad, s->cpu->scratch, input->layout.bytes / sizeof(float), s->backend->threads);
+}
+
 static bool cpu_backward(struct stage *s, const struct pass_context *c, struct error *e)
 {
-    return s->op->backward(s, c, e);
+    size_t largest = 0;
+    for (int i = 0; i < s->input_count; i++) {
+        if (!input_room(s, i, e))
+            return false;
+        if (s->spec.input_gradient[i] && s->spec.accumulate[i] && s->inputs[i]->layout.bytes > largest)
+            largest = s->inputs[i]->layout.bytes;
+    }
+    struct cpu_buffer *scratch = largest ? cpu_buffer_take(s->cpu, largest, e) : NULL;
+    if (largest && !scratch)
+        return false;
+    s->cpu->scratch = scratch ? scratch->data : NULL;
+    bool ok = s->op->backward(s, c, e);
+    cpu_buffer_drop(scratch);
+    cpu_buffer_drop(s->grad_buffer);
+    s->grad_buffer = NULL;
+    s->grad = NULL;
+    return ok;
 }
+
+/* --- reading and writing from outside --- */
 
 /* To or from the plain layout. */
 static bool move_plain(struct stage *s, const float *from, float *to, bool write, struct error *e)
@@ -275,15 +338,20 @@ static bool cpu_read(struct stage *s, float *out, struct error *e)
 static bool cpu_read_gradient(struct stage *s, float *out, struct error *e)
 {
     if (!s->grad)
-        return error_set(e, ERROR_FAILED, "this layer's gradient is not computed");
+        return error_set(e, ERROR_FAILED, "the gradient of this layer's output is not kept");
     return move_plain(s, s->grad, out, false, e);
 }
 
 static bool cpu_write_gradient(struct stage *s, const float *gradient, struct error *e)
 {
-    if (!s->grad && !(s->grad = cpu_floats(s->layout.bytes, e)))
-        return false;
-    return move_plain(s, gradient, s->grad, true, e);
+    return cpu_grad_room(s, e) && move_plain(s, gradient, s->grad, true, e);
+}
+
+static bool cpu_loss_of(struct stage *last, const struct loss_spec *loss, const struct targets *targets,
+                        double scale, struct loss_sum *sum, int32_t *predicted, struct error *e)
+{
+    return (!(scale > 0) || cpu_grad_room(last, e)) &&
+           cpu_loss(last, loss, targets, scale, sum, predicted, e);
 }
 
 static const char *cpu_implementation(const struct stage *s, enum pass pass)
@@ -297,7 +365,14 @@ static void cpu_close(struct backend *b)
     if (cpu) {
         dnnl_stream_destroy(cpu->stream);
         dnnl_engine_destroy(cpu->engine);
-        free(cpu->scratch);
+        for (int i = 0; i < CPU_COPIES; i++)
+            free(cpu->copies[i].data);
+        while (cpu->buffers) {
+            struct cpu_buffer *next = cpu->buffers->next;
+            free(cpu->buffers->data);
+            free(cpu->buffers);
+            cpu->buffers = next;
+        }
     }
     free(cpu);
     free(b);
@@ -312,7 +387,7 @@ static const struct backend_ops cpu_ops = {
     .input_data = cpu_input_data,
     .forward = cpu_forward,
     .backward = cpu_backward,
-    .loss = cpu_loss,
+    .loss = cpu_loss_of,
     .read = cpu_read,
     .read_gradient = cpu_read_gradient,
     .write_gradient = cpu_write_gradient,

@@ -13,10 +13,11 @@ struct operand {
     dnnl_memory_desc_t ours, wanted;
     dnnl_memory_t memory;
     dnnl_primitive_t reorder; /* NULL: the same layout, our buffer is handed over as it is */
-    float *copy;              /* where the reorder leads to or comes from */
+    struct cpu_buffer
+        *copy; /* where the reorder leads to or comes from: one for all stages, which run in turns */
 };
 
-enum operand_name { OPERAND_SOURCE, OPERAND_WEIGHTS, OPERAND_BIAS, OPERAND_TARGET, OPERANDS };
+enum operand_name { OPERAND_SOURCE, OPERAND_WEIGHTS, OPERAND_BIAS, OPERAND_TARGET, OPERANDS = CPU_COPIES };
 
 struct conv_pass {
     dnnl_primitive_t primitive;
@@ -33,13 +34,26 @@ static struct cpu_conv *conv_of(const struct stage *s)
     return s->own;
 }
 
-static bool operand_new(struct cpu *cpu, struct operand *o, const dnnl_memory_desc_t *ours,
-                        const dnnl_memory_desc_t *wanted, bool result, struct error *e)
+static bool copy_room(struct cpu_buffer *copy, size_t bytes, struct error *e)
 {
+    if (copy->bytes >= bytes)
+        return true;
+    free(copy->data);
+    copy->data = cpu_floats(bytes, e);
+    copy->bytes = copy->data ? bytes : 0;
+    return copy->data;
+}
+
+static bool operand_new(struct cpu *cpu, struct conv_pass *p, enum operand_name name,
+                        const dnnl_memory_desc_t *ours, const dnnl_memory_desc_t *wanted, bool result,
+                        struct error *e)
+{
+    struct operand *o = &p->operands[name];
     o->ours = *ours;
     o->wanted = *wanted;
+    o->copy = &cpu->copies[name];
     if (!cpu_layout_same(ours, wanted)) {
-        if (!(o->copy = cpu_floats(dnnl_memory_desc_get_size(wanted), e)))
+        if (!copy_room(o->copy, dnnl_memory_desc_get_size(wanted), e))
             return false;
         if (!cpu_reorder_new(cpu, result ? wanted : ours, result ? ours : wanted, &o->reorder, e))
             return false;
@@ -52,27 +66,26 @@ static void operand_free(struct operand *o)
 {
     dnnl_memory_destroy(o->memory);
     dnnl_primitive_destroy(o->reorder);
-    free(o->copy);
 }
 
 /* Binds our buffer to an operand that the primitive reads, reordered where it must be. */
 static bool operand_load(struct cpu *cpu, struct operand *o, const float *buffer, struct error *e)
 {
-    if (o->reorder && !cpu_reorder_run(cpu, o->reorder, &o->ours, buffer, &o->wanted, o->copy, e))
+    if (o->reorder && !cpu_reorder_run(cpu, o->reorder, &o->ours, buffer, &o->wanted, o->copy->data, e))
         return false;
-    return cpu_check(dnnl_memory_set_data_handle(o->memory, o->reorder ? o->copy : (float *)buffer),
+    return cpu_check(dnnl_memory_set_data_handle(o->memory, o->reorder ? o->copy->data : (float *)buffer),
                      "bind a tensor", e);
 }
 
 static bool operand_bind(struct operand *o, float *buffer, struct error *e)
 {
-    return cpu_check(dnnl_memory_set_data_handle(o->memory, o->reorder ? o->copy : buffer), "bind a tensor",
-                     e);
+    return cpu_check(dnnl_memory_set_data_handle(o->memory, o->reorder ? o->copy->data : buffer),
+                     "bind a tensor", e);
 }
 
 static bool operand_store(struct cpu *cpu, struct operand *o, float *buffer, struct error *e)
 {
-    return !o->reorder || cpu_reorder_run(cpu, o->reorder, &o->wanted, o->copy, &o->ours, buffer, e);
+    return !o->reorder || cpu_reorder_run(cpu, o->reorder, &o->wanted, o->copy->data, &o->ours, buffer, e);
 }
 
 struct conv_shapes {
@@ -179,14 +192,14 @@ static bool pass_new(struct stage *s, enum pass pass, const struct conv_shapes *
     }
     bool backward_data = pass == PASS_BACKWARD_DATA, backward_weights = pass == PASS_BACKWARD_WEIGHTS;
     bool ok = cpu_check(dnnl_primitive_create(&p->primitive, pd), "make a convolution", e);
-    ok = ok && operand_new(s->cpu, &p->operands[OPERAND_SOURCE], &s->inputs[0]->layout.md,
+    ok = ok && operand_new(s->cpu, p, OPERAND_SOURCE, &s->inputs[0]->layout.md,
                            wanted(pd, pass, OPERAND_SOURCE), backward_data, e);
-    ok = ok && operand_new(s->cpu, &p->operands[OPERAND_WEIGHTS], &c->plain_weights,
-                           wanted(pd, pass, OPERAND_WEIGHTS), backward_weights, e);
-    ok = ok && operand_new(s->cpu, &p->operands[OPERAND_TARGET], &s->layout.md,
-                           wanted(pd, pass, OPERAND_TARGET), pass == PASS_FORWARD, e);
+    ok = ok && operand_new(s->cpu, p, OPERAND_WEIGHTS, &c->plain_weights, wanted(pd, pass, OPERAND_WEIGHTS),
+                           backward_weights, e);
+    ok = ok && operand_new(s->cpu, p, OPERAND_TARGET, &s->layout.md, wanted(pd, pass, OPERAND_TARGET),
+                           pass == PASS_FORWARD, e);
     if (pass != PASS_BACKWARD_DATA && s->layer->bias)
-        ok = ok && operand_new(s->cpu, &p->operands[OPERAND_BIAS], &c->bias, wanted(pd, pass, OPERAND_BIAS),
+        ok = ok && operand_new(s->cpu, p, OPERAND_BIAS, &c->bias, wanted(pd, pass, OPERAND_BIAS),
                                backward_weights, e);
     return ok;
 }
@@ -195,6 +208,8 @@ static bool conv_create(struct stage *s, struct error *e)
 {
     struct conv_shapes c;
     dnnl_primitive_desc_t pds[PASSES] = {NULL};
+    s->reads_output = s->spec.relu;
+    s->keeps_gradient = !s->spec.relu;
     if (!(s->own = calloc(1, sizeof(struct cpu_conv))))
         return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
     bool ok =
@@ -299,11 +314,12 @@ static const char *conv_implementation(const struct stage *s, enum pass pass)
     return conv_of(s)->passes[pass].implementation;
 }
 
-/* The output is read only where a relu was done with it: gradient_room knows. */
+/* The gradient of the weights comes first: then nobody needs the input any more. */
 const struct cpu_op cpu_op_conv2d = {.create = conv_create,
                                      .destroy = conv_destroy,
                                      .forward = conv_forward,
                                      .backward = conv_backward,
                                      .implementation = conv_implementation,
                                      .fuses_relu = true,
-                                     .reads_input = true};
+                                     .reads_input = true,
+                                     .overwrites_input = true};

@@ -78,4 +78,6 @@ static bool relu_stage_backward(struct stage *s, const struct pass_context *c, s
 const struct cpu_op cpu_op_relu = {.create = relu_create,
                                    .forward = relu_stage_forward,
                                    .backward = relu_stage_backward,
-                                   .reads_output = true};
+                                   .reads_output = true,
+                                   .keeps_gradient = true,
+                                   .in_place = true};

@@ -30,6 +30,26 @@ LANES_INLINE void lanes_store(float *to, lanes value)
     memcpy(to, &value, sizeof value);
 }
 
+/* The first n lanes, the others 0: for channels that do not come in eights. n as a constant costs nothing. */
+LANES_INLINE lanes lanes_load_some(const float *from, int n)
+{
+    lanes value = {0};
+    if (n == LANES)
+        return lanes_load(from);
+    for (int i = 0; i < n; i++)
+        value[i] = from[i];
+    return value;
+}
+
+LANES_INLINE void lanes_store_some(float *to, lanes value, int n)
+{
+    if (n == LANES)
+        lanes_store(to, value);
+    else
+        for (int i = 0; i < n; i++)
+            to[i] = value[i];
+}
+
 LANES_INLINE lanes lanes_select(lane_mask which, lanes yes, lanes no)
 {
     return (lanes)(((lane_mask)yes & which) | ((lane_mask)no & ~which));

@@ -39,8 +39,7 @@ bool cpu_loss(struct stage *last, const struct loss_spec *loss, const struct tar
     bool sequence = out.kind == SHAPE_SEQUENCE;
     int classes = sequence ? out.width : out.channels, rows_each = sequence ? out.channels : 1;
     *sum = (struct loss_sum){.rows = (long)targets->samples * rows_each};
-    if (scale > 0 && !last->grad && !(last->grad = cpu_floats(last->layout.bytes, e)))
-        return false;
+    (void)e;
     for (long r = 0; r < sum->rows; r++)
         cross_entropy_row(last->value + r * classes, classes, targets->classes[r], loss->label_smoothing,
                           scale, scale > 0 ? last->grad + r * classes : NULL, sum,
