@@ -159,6 +159,11 @@ void bench_step_free(struct bench_step *s)
     free(s);
 }
 
+size_t bench_step_parameters(const struct bench_step *s)
+{
+    return s->model.parameters;
+}
+
 bool bench_step_run(struct bench_step *s, double seconds, long *samples, double *taken, struct error *e)
 {
     double begin = bench_clock();

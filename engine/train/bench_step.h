@@ -18,6 +18,8 @@ void bench_step_free(struct bench_step *s);
 /* Takes steps for so long, one at least: samples of them, and how long they took. */
 bool bench_step_run(struct bench_step *s, double seconds, long *samples, double *taken, struct error *e);
 
+size_t bench_step_parameters(const struct bench_step *s);
+
 /* Puts made-up samples of the model's input into `inputs`: floats of -1 to 1, or tokens of its vocabulary. */
 void bench_made_up(const struct model_spec *model, size_t samples, void *inputs);
 
