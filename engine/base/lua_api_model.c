@@ -99,11 +99,17 @@ static void rename_position(lua_State *L, int from, const char *to)
     lua_rawseti(L, 1, from);
 }
 
-static int described(lua_State *L, const char *key, const char *value)
+/* Argument 1 is a layer of that kind; its line is kept for messages about what only shows later. */
+static int described(lua_State *L, const char *kind)
 {
     lua_settop(L, 1);
-    lua_pushstring(L, value);
-    lua_setfield(L, 1, key);
+    lua_pushstring(L, kind);
+    lua_setfield(L, 1, "kind");
+    int line = lua_sandbox_line(L);
+    if (line > 0) {
+        lua_pushinteger(L, line);
+        lua_setfield(L, 1, "line");
+    }
     return 1;
 }
 
@@ -119,7 +125,7 @@ static int api_layer(lua_State *L)
             return luaL_error(L, "%s{...} lacks its %s; write %s", w->name, w->positions[i], w->usage);
         lua_pop(L, 1);
     }
-    return described(L, "kind", w->name);
+    return described(L, w->name);
 }
 
 /* reshape{c, h, w}: a list of numbers becomes the field shape. */
@@ -132,7 +138,7 @@ static int api_reshape(lua_State *L)
     lua_newtable(L);
     lua_insert(L, 1);
     lua_setfield(L, 1, "shape");
-    return described(L, "kind", "reshape");
+    return described(L, "reshape");
 }
 
 /* --- lists of layers --------------------------------------------------------------------------------------- */
@@ -226,7 +232,7 @@ static int api_residual(lua_State *L)
     }
     lua_settop(L, 2);
     lua_remove(L, 1);
-    return described(L, "kind", "residual");
+    return described(L, "residual");
 }
 
 static int api_branches(lua_State *L)
@@ -250,7 +256,7 @@ static int api_branches(lua_State *L)
     }
     lua_setfield(L, 2, "branches");
     lua_remove(L, 1);
-    return described(L, "kind", "branches");
+    return described(L, "branches");
 }
 
 /* --- models ------------------------------------------------------------------------------------------------ */

@@ -11,7 +11,7 @@
  * Of a sequence the input is {"steps": 28, "features": 28}, of tokens {"tokens": 100}; "loss" is "cross_entropy" (the
  * default), "bce" or "mse", "label_smoothing" a share. Two networks against each other are {"name": ..., "generator":
  * MODEL, "discriminator": MODEL}: two models, each made by model_from_json.
- * Unknown fields are errors. Errors are ERROR_INPUT and name the layer by its number, from 1, and what it gets and needs.
+ * A layer may carry "line", its line in a Lua file. Unknown fields are errors. Errors are ERROR_INPUT and name the layer by its number, from 1, and what it gets and needs.
  *
  * Parameters lie in one buffer in layer order, each layer's tensors in the order of `tensors`: the layout of checkpoints
  * and of PyTorch's state_dict. What a layer keeps but does not learn (the running statistics of batchnorm) lies in
@@ -81,12 +81,13 @@ enum { MODEL_INPUT = -1 }; /* among a layer's inputs: what the model is given */
 struct layer_spec {
     enum layer_kind kind;
     char name[LAYER_NAME_LENGTH]; /* where it stands in the description: "4", "7.layers.0", "7.shortcut.0" */
+    int line;                     /* of the Lua file it is described in, for messages; 0: not said */
     int inputs[LAYER_MAX_INPUTS]; /* numbers of earlier layers, from 0, or MODEL_INPUT */
     int input_count;              /* 1, but for add and concat */
 
     /* As described; what a kind does not have is 0. Pairs are height, width. */
     int channels;                         /* conv2d: filters */
-    int kernel[2], stride[2], padding[2]; /* conv2d and the pools */
+    int kernel[2], stride[2], padding[2]; /* conv2d and the pools (avgpool counts its padding as zeros) */
     int dilation[2], groups;              /* conv2d */
     bool bias;                            /* conv2d, dense: has one (the default) */
     int units;                            /* dense, embedding, simple_rnn, lstm: features it puts out */

@@ -59,6 +59,7 @@ struct reader {
     struct model_spec *model;
     struct error *e;
     int depth, room; /* room: layers that model->layers can hold */
+    int line;        /* of the layer that is being read, in its Lua file; 0: not said */
 };
 
 /* --- values ------------------------------------------------------------------------------------------------ */
@@ -130,13 +131,16 @@ static bool refuse(const struct reader *r, const char *place, const char *kind, 
 /* "model "mine", layer 3 (conv2d): what": place is the layer's name. */
 static bool refuse(const struct reader *r, const char *place, const char *kind, const char *format, ...)
 {
-    char shown[96], what[400];
+    char shown[96], what[400], line[32] = "";
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return error_set(r->e, ERROR_INPUT, "model \"%s\", %s%s%s%s%s", r->model->name, layer_place(place, shown),
-                     kind ? " (" : "", kind ? kind : "", kind ? ")" : "", what);
+    if (r->line > 0)
+        snprintf(line, sizeof line, " in line %d", r->line);
+    return error_set(r->e, ERROR_INPUT, "model \"%s\", %s%s%s%s%s%s", r->model->name,
+                     layer_place(place, shown), kind ? " (" : "", kind ? kind : "", kind ? ")" : "", line,
+                     what);
 }
 
 static bool read_fields(struct reader *r, const json_t *object, const struct field *fields,
@@ -149,7 +153,7 @@ static bool read_fields(struct reader *r, const json_t *object, const struct fie
         const struct field *field = fields;
         while (field->name && strcmp(field->name, key) != 0)
             field++;
-        if (strcmp(key, "kind") == 0)
+        if (strcmp(key, "kind") == 0 || strcmp(key, "line") == 0)
             continue;
         if (!field->name)
             return refuse(r, layer->name, kind, " has no field \"%s\"", key);
@@ -196,6 +200,7 @@ static struct layer_spec *add_layer(struct reader *r, enum layer_kind kind, cons
     }
     struct layer_spec *layer = &m->layers[m->layer_count++];
     *layer = (struct layer_spec){.kind = kind};
+    layer->line = r->line;
     snprintf(layer->name, sizeof layer->name, "%s", name);
     set_defaults(layer);
     return layer;
@@ -250,6 +255,21 @@ static bool join_paths(struct reader *r, enum layer_kind kind, const char *name,
     return true;
 }
 
+/* Refuses fields beside these two (and those that every layer has). */
+static bool only_fields(const struct reader *r, const json_t *object, const char *name, const char *one,
+                        const char *other)
+{
+    const char *key, *kind = json_string_value(json_object_get(object, "kind"));
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (strcmp(key, "kind") != 0 && strcmp(key, "line") != 0 && strcmp(key, one) != 0 &&
+            strcmp(key, other) != 0)
+            return refuse(r, name, kind, " has no field \"%s\"", key);
+    }
+    return true;
+}
+
 /* y = layers(x) + shortcut(x); without a shortcut + x (K. He et al., Deep residual learning, CVPR 2016). */
 static bool read_residual(struct reader *r, const json_t *object, const char *name, int *at)
 {
@@ -257,11 +277,14 @@ static bool read_residual(struct reader *r, const json_t *object, const char *na
     const json_t *layers = json_object_get(object, "layers"), *shortcut = json_object_get(object, "shortcut");
     if (json_array_size(layers) == 0)
         return refuse(r, name, "residual", ": \"layers\" must be a list of at least one layer");
-    if (json_object_size(object) != (shortcut ? 3u : 2u))
-        return refuse(r, name, "residual", " has fields beside \"layers\" and \"shortcut\"");
-    return read_path(r, layers, name, "layers", &ends[0]) &&
-           (!shortcut || read_path(r, shortcut, name, "shortcut", &ends[1])) &&
-           join_paths(r, LAYER_ADD, name, ends, 2, at);
+    if (!only_fields(r, object, name, "layers", "shortcut"))
+        return false;
+    int line = r->line;
+    if (!read_path(r, layers, name, "layers", &ends[0]) ||
+        (shortcut && !read_path(r, shortcut, name, "shortcut", &ends[1])))
+        return false;
+    r->line = line;
+    return join_paths(r, LAYER_ADD, name, ends, 2, at);
 }
 
 static bool read_branches(struct reader *r, const json_t *object, const char *name, int *at)
@@ -272,8 +295,9 @@ static bool read_branches(struct reader *r, const json_t *object, const char *na
     if (count < 2 || count > LAYER_MAX_INPUTS)
         return refuse(r, name, "branches", ": there must be from 2 to %d of them, each a list of layers",
                       LAYER_MAX_INPUTS);
-    if (json_object_size(object) != 2)
-        return refuse(r, name, "branches", " has fields beside \"branches\"");
+    if (!only_fields(r, object, name, "branches", "branches"))
+        return false;
+    int line = r->line;
     for (size_t i = 0; i < count; i++) {
         char part[24];
         snprintf(part, sizeof part, "branches.%zu", i);
@@ -281,6 +305,7 @@ static bool read_branches(struct reader *r, const json_t *object, const char *na
         if (!read_path(r, json_array_get(branches, i), name, part, &ends[i]))
             return false;
     }
+    r->line = line;
     return join_paths(r, LAYER_CONCAT, name, ends, (int)count, at);
 }
 
@@ -301,6 +326,8 @@ static bool unknown_kind(struct reader *r, const char *name, const char *kind)
 static bool read_layer(struct reader *r, const json_t *object, const char *name, int *at)
 {
     const char *kind = json_string_value(json_object_get(object, "kind"));
+    r->line = 0;
+    read_int(json_object_get(object, "line"), &r->line);
     if (!kind)
         return unknown_kind(r, name, NULL);
     if (!strcmp(kind, "residual"))

@@ -26,13 +26,15 @@ struct rule_context {
 /* "layer 3 (conv2d 64, 3×3)" in front of what is wrong with it. */
 __attribute__((format(printf, 2, 3))) static bool fail(const struct rule_context *r, const char *format, ...)
 {
-    char place[96], text[64], what[400];
+    char place[96], text[64], what[400], line[32] = "";
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    return error_set(r->e, ERROR_INPUT, "model \"%s\", %s (%s): %s", r->model->name,
-                     layer_place(r->layer->name, place), layer_describe(r->layer, text), what);
+    if (r->layer->line > 0)
+        snprintf(line, sizeof line, " in line %d", r->layer->line);
+    return error_set(r->e, ERROR_INPUT, "model \"%s\", %s (%s)%s: %s", r->model->name,
+                     layer_place(r->layer->name, place), layer_describe(r->layer, text), line, what);
 }
 
 static bool in_range(int value, int low, int high)

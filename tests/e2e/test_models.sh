@@ -17,7 +17,7 @@ check "with what is needed to draw it" grep -q '"model":"generator","layer":"0",
 
 model <<<'return model{ conv2d{8, 3}, dense{10} }'
 expect "shapes are checked before anything runs" 2 "$ringside" run "$scratch/mine.lua"
-says "the file, the layer and the cure are named" 'mine.lua: model "mine", layer 2 (dense 10): it takes a flat input and gets 8×26×26; put flatten{} in front of it'
+says "the file, the layer and the cure are named" 'mine.lua: model "mine", layer 2 (dense 10) in line 1: it takes a flat input and gets 8×26×26; put flatten{} in front of it'
 expect "and before a training" 2 "$ringside" train --model "$scratch/mine.lua"
 says "in the same words" "put flatten{} in front of it"
 check "no training was left behind" [ -z "$(compgen -G "$RINGSIDE_HOME/runs/*-mnist")" ]

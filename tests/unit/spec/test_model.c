@@ -200,7 +200,7 @@ static void wrong_models(void **state)
             "layer 1 (add): its paths must end in the same shape, and one gives 1×14×14, another 1×28×28");
     refuses("{\"layers\":[{\"kind\":\"residual\",\"layers\":[]}]}", "at least one layer");
     refuses("{\"layers\":[{\"kind\":\"residual\",\"layers\":[{\"kind\":\"relu\"}],\"skip\":[]}]}",
-            "fields beside");
+            "layer 1 (residual) has no field \"skip\"");
     refuses("{\"layers\":[{\"kind\":\"branches\",\"branches\":[[]]}]}", "from 2 to 8");
     refuses("{\"layers\":[{\"kind\":\"branches\",\"branches\":[[],[{\"kind\":\"maxpool\",\"size\":2}]]}]}",
             "same height and width");

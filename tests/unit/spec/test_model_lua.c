@@ -241,7 +241,12 @@ static void wrong_files(void **state)
     refuses("return model{ relu{}, inputs = {1, 2, 2} }\n", "does not know 'inputs'");
     refuses("return model{ relu{}, residual{ shortcut = {} } }\n", "residual");
     refuses("return model{ branches{ relu{}, 3 } }\n", "branch 2");
-    refuses("return model{ dense{10} }\n", "put flatten{} in front of it");
+    refuses(
+        "\nreturn model{\n    relu{},\n    dense{10},\n}\n",
+        "layer 2 (dense 10) in line 4: it takes a flat input and gets 1×28×28; put flatten{} in front of it");
+    refuses("local function down(x)\n  return residual{ maxpool{2} }\nend\nreturn model{ down() }\n",
+            "layer 1 (add) in line 2: its paths");
+    refuses("return model{ dropout{2} }\n", "layer 1 (dropout 2) in line 1");
     refuses("return model{ flatten{}, dense{1e9} }\n", "units");
     refuses("return model{ flatten{}, dense{1e300} }\n", "dense");
     refuses("return gan{ generator = model{ relu{} } }\n", "discriminator");
