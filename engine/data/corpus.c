@@ -1,21 +1,13 @@
 #include "engine/data/corpus.h"
 
 #include "engine/data/gz.h"
+#include "engine/data/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define CORPUS_MAX_BYTES ((size_t)256 << 20)
 enum { TEST_SHARE = 10, NAME_MAX_LENGTH = 100 };
-
-/* FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo, The FNV non-cryptographic hash algorithm, RFC 9923). */
-static uint64_t hash_name(const char *name)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-    return h;
-}
 
 /* at: just behind the form feed. Ends the name with a 0; *text is what comes behind it. */
 static bool read_name(char *at, const char *end, const char *path, struct corpus_page *p, char **text,
@@ -33,7 +25,7 @@ static bool read_name(char *at, const char *end, const char *path, struct corpus
             e, ERROR_INPUT,
             "%s: page \"%s\" does not end with a dot and its section's digit, as \"open.2\" does", path, at);
     p->calls = dot[1] == '2' || dot[1] == '3';
-    p->hash = hash_name(p->name);
+    p->hash = hash_text(p->name);
     *text = line_end + 1;
     return true;
 }

@@ -3,6 +3,7 @@
 #include "engine/base/paths.h"
 #include "engine/data/cifar.h"
 #include "engine/data/mnist.h"
+#include "engine/data/shards.h"
 #include "engine/data/source.h"
 #include "engine/data/synthetic.h"
 #include "engine/data/text.h"
@@ -24,6 +25,8 @@ static bool read_named(const char *name, enum dataset_part part, struct dataset 
         return text_read(name, part, d, e);
     if (cifar_known(name) || cifar_folder(name))
         return cifar_read(name, part, d, e);
+    if (shards_known(name))
+        return shards_read(name, part, d, e);
     struct stat st;
     if (stat(name, &st) != 0 && !strchr(name, '/'))
         return error_set(e, ERROR_INPUT,

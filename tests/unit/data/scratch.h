@@ -30,6 +30,7 @@ static const char *scratch_write(const char *name, const void *data, size_t byte
 {
     static char path[128];
     snprintf(path, sizeof path, "%s/%s", scratch, name);
+    unlink(path); /* a file system may hurry to the disk with one that is overwritten */
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(data, 1, bytes, f) != bytes)
         abort();
