@@ -72,19 +72,9 @@ static bool local_gradients(struct trainer *tr, double *loss, double *data_s, st
 
 /* --- numbers that are none --- */
 
-/* Which layer was the first whose output was not finite, on any rank; -1: none. Collective. */
-static bool agree_on_layer(struct trainer *tr, int *layer, struct error *e)
-{
-    double first = tr->bad_layer >= 0 ? -tr->bad_layer : -HUGE_VAL;
-    if (!comm_max_double(tr->comm, &first, 1, e))
-        return false;
-    *layer = isfinite(first) ? (int)-first : -1;
-    return true;
-}
-
-/* "the loss", NaN, "output" ... -> the sentence that ends the run. */
-static bool diverged(const struct trainer *tr, const char *what, double value, const char *of, int layer,
-                     struct error *e)
+/* "the loss", NaN, 17, "output", 3 -> the sentence that ends the run. */
+static bool diverged(const struct trainer *tr, const char *what, double value, long step, const char *of,
+                     int layer, struct error *e)
 {
     char name[64], where[160] = "";
     if (layer >= 0)
@@ -94,7 +84,17 @@ static bool diverged(const struct trainer *tr, const char *what, double value, c
         e, ERROR_FAILED,
         "%s became %s in step %ld%s: the training has diverged; a smaller learning rate than %g, a "
         "warm-up or clipping usually helps",
-        what, isnan(value) ? "not a number (NaN)" : "infinite", tr->step + 1, where, tr->lr);
+        what, isnan(value) ? "not a number (NaN)" : "infinite", step, where, tr->lr);
+}
+
+bool trainer_loss_is_finite(struct trainer *tr, const char *what, double loss, long step, struct error *e)
+{
+    if (isfinite(loss))
+        return true;
+    /* Of the layers that the ranks found the first. */
+    double first = tr->bad_layer >= 0 ? -tr->bad_layer : -HUGE_VAL;
+    return comm_max_double(tr->comm, &first, 1, e) &&
+           diverged(tr, what, loss, step, "output", isfinite(first) ? (int)-first : -1, e);
 }
 
 /* --- the step --- */
@@ -153,14 +153,11 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     double t2 = sink_clock();
     loss = take_word(tr, want);
     tr->lr = rate_now(tr);
-    if (!isfinite(loss)) {
-        int layer;
-        return agree_on_layer(tr, &layer, e) && diverged(tr, "the loss", loss, "output", layer, e);
-    }
-    if (!optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
+    if (!trainer_loss_is_finite(tr, "the loss", loss, tr->step + 1, e) ||
+        !optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
         return false;
     if (!isfinite(squares))
-        return diverged(tr, "the gradient", squares, "gradient",
+        return diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
                         network_gradient_not_finite(tr->network, tr->gradients), e);
     double comm_s = t2 - t1 + tr->layers_s;
     count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, loss);

@@ -129,6 +129,10 @@ static bool test(struct trainer *tr, struct error *e)
     if (!compare_parameters(tr, e) || !trainer_share_state(tr, e) ||
         !evaluate(tr->network, &tr->test, tr->comm, tr->sink, &tr->loss, &tr->accuracy, e))
         return false;
+    if (!isfinite(tr->loss)) /* the last step broke what no other has used yet */
+        tr->bad_layer = network_first_not_finite(tr->network, e);
+    if (!trainer_loss_is_finite(tr, "the loss on the test set", tr->loss, tr->step, e))
+        return false;
     tr->evaluated = true;
     if (comm_rank(tr->comm) == 0) {
         json_t *event = sink_event(tr->sink, "eval");

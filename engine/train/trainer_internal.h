@@ -90,6 +90,12 @@ bool trainer_save(struct trainer *tr, struct error *e);
 /* Goes on from the last checkpoint of job.train.resume, where there is one. */
 bool trainer_resume(struct trainer *tr, struct error *e);
 
+/*
+ * False where the loss, the same on all ranks, is no finite number: the sentence names step and layer (tr->bad_layer, as
+ * each rank found it). Collective then.
+ */
+bool trainer_loss_is_finite(struct trainer *tr, const char *what, double loss, long step, struct error *e);
+
 /* The run's position in epochs. */
 static inline double trainer_epoch(const struct trainer *tr)
 {

@@ -49,4 +49,7 @@ expect "a rate of 1e6 ends a run with 1" 1 "$ringside" train --model cnn --ranks
     --schedule constant --steps 50
 check "it names the step" grep -q "the loss became .* in step [0-9]" <<<"$err"
 check "and the first layer whose output is not finite" grep -qE "is number [0-9]+ \((conv2d|dense) " <<<"$err"
+expect "so does one that its last step has ruined" 1 "$ringside" train --model mlp --optimizer sgd --lr 1e30 \
+    --schedule constant --steps 1
+check "which the test set shows" grep -q "the loss on the test set became .* in step 1, .* number [24] (dense" <<<"$err"
 check "the same sentence is the run's reason" grep -q "first layer" "$RINGSIDE_HOME"/runs/*/status.json
