@@ -118,6 +118,11 @@ static void say_run(const struct run_model *m)
     const struct job_train *t = &m->job.train;
     char parameters[32], times[32] = "";
     text_grouped(parameters, sizeof parameters, m->parameters);
+    if (*t->eval) {
+        printf("%s on %s: the last checkpoint of %s, %s parameters\n", t->model, t->data, rundir_id(t->eval),
+               parameters);
+        return;
+    }
     if (t->accumulate > 1)
         snprintf(times, sizeof times, " %d times", t->accumulate);
     printf("%s on %s: %d rank%s, batch %d each%s (global batch %ld), %s parameters, %s, allreduce %s\n",
@@ -141,6 +146,17 @@ static void say_collective(struct follower *f, const json_t *event)
     printf("%10.0f %9.0f  %-18s %5lld %9.1f %7.3f %7.3f %7s\n", bytes,
            event_number(event, "count", bytes / 4), event_text(event, "algo", "?"),
            event_integer(event, "ranks", f->model.ranks), 1e6 * time_s, 1e-9 * alg, 1e-9 * bus, wrong);
+}
+
+/* A row of the table of `train --eval`. */
+static void say_inference(struct follower *f, const json_t *event)
+{
+    char speed[32];
+    text_grouped(speed, sizeof speed, event_number(event, "y", NAN));
+    if (f->tables++ == 0)
+        printf("%8s %12s %14s\n", "batch", "latency", "samples/s");
+    printf("%8lld %9.3f ms %14s\n", event_integer(event, "x", 0), 1e3 * event_number(event, "latency_s", NAN),
+           speed);
 }
 
 static void say(struct follower *f, const json_t *event)
@@ -201,6 +217,9 @@ static void say(struct follower *f, const json_t *event)
                strcmp(event_text(event, "state", ""), "ended") ? "started"
                : ok                                            ? "done"
                                                                : "failed");
+    } else if (!strcmp(name, "point") && !strcmp(event_text(event, "series", ""), "inference")) {
+        clear_line(f);
+        say_inference(f, event);
     } else if (!strcmp(name, "point") && !strcmp(event_text(event, "series", ""), "predicted")) {
         clear_line(f);
         char value[32];

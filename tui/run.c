@@ -108,14 +108,14 @@ static bool run_tick(void *view, struct app *app, double now)
 /* The panes that say something of this kind of run. */
 static bool has_pane(const struct run_view *v, enum run_pane pane)
 {
-    bool train = !v->m.have_job || v->m.job.kind == JOB_TRAIN;
+    bool tests = run_model_only_tests(&v->m), train = !v->m.have_job || v->m.job.kind == JOB_TRAIN;
     if (pane == PANE_SAMPLES)
         return v->m.sample_count > 0 && train;
-    if (train || pane == PANE_ALL || pane == PANE_NOTES)
+    if ((train && !tests) || pane == PANE_ALL || pane == PANE_NOTES)
         return true;
     if (v->m.job.kind == JOB_ALLREDUCE)
         return pane == PANE_LOSS || pane == PANE_RANKS;
-    return (v->m.job.kind == JOB_SCRIPT || v->m.job.kind == JOB_BENCH) && pane == PANE_LOSS;
+    return (tests || v->m.job.kind == JOB_SCRIPT || v->m.job.kind == JOB_BENCH) && pane == PANE_LOSS;
 }
 
 static void change_pane(struct run_view *v, int by)
@@ -202,7 +202,12 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
         return;
     }
     switch (v->m.have_job ? v->m.job.kind : JOB_TRAIN) {
-    case JOB_TRAIN: run_draw_train(v, c, area); break;
+    case JOB_TRAIN:
+        if (run_model_only_tests(&v->m) && v->pane != PANE_SAMPLES)
+            run_draw_script(v, c, area);
+        else
+            run_draw_train(v, c, area);
+        break;
     case JOB_ALLREDUCE: run_draw_allreduce(v, c, area); break;
     case JOB_SCRIPT:
     case JOB_BENCH: run_draw_script(v, c, area); break;

@@ -227,6 +227,9 @@ static void fold_eval(struct run_model *m, const json_t *event)
         run_series_add(&m->eval_accuracy, step, accuracy);
     if (isfinite(loss))
         run_series_add(&m->eval_loss, step, loss);
+    if (run_model_only_tests(m))
+        add_note(m, event_number(event, "t", NAN), NOTE_INFO,
+                 "Test accuracy %.2f %%, loss %.4f, after %.0f steps.", 100 * accuracy, loss, step);
     estimate_steps(m, (long)step, event_number(event, "epoch", NAN));
 }
 

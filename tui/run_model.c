@@ -198,6 +198,11 @@ bool run_model_ended(const struct run_model *m)
     return m->done || run_state_ended(m->status.state);
 }
 
+bool run_model_only_tests(const struct run_model *m)
+{
+    return m->have_job && m->job.kind == JOB_TRAIN && *m->job.train.eval;
+}
+
 double run_model_elapsed(const struct run_model *m, double now)
 {
     if (m->done && isfinite(m->wall_s))

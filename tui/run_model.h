@@ -167,6 +167,8 @@ void run_model_apply(struct run_model *m, const json_t *event);
 bool run_model_poll(struct run_model *m, int limit);
 
 bool run_model_ended(const struct run_model *m);
+/* `train --eval`: there is no training to show. */
+bool run_model_only_tests(const struct run_model *m);
 /* Seconds since the run began: up to its end, or to `now` (since the epoch) while it runs. */
 double run_model_elapsed(const struct run_model *m, double now);
 /* Share done, 0..1; NaN: not known. */

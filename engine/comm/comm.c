@@ -46,8 +46,7 @@ static bool is_crowded(int ranks)
     return count > 1 ? ranks > count : ranks > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* Bytes that processes may still have without swapping, as the kernel estimates; -1: it does not tell. */
-static double memory_available(void)
+double comm_memory_available(void)
 {
     FILE *f = fopen("/proc/meminfo", "r");
     char line[128];
@@ -129,7 +128,7 @@ struct transport *comm_transport(struct comm *c)
 float *comm_buffer(struct comm *c, size_t elements, struct error *e)
 {
     /* Linux promises more memory than there is and kills who uses it: ask before, for all ranks of the host. */
-    double wanted = (double)elements * sizeof(float) * c->host_ranks, available = memory_available();
+    double wanted = (double)elements * sizeof(float) * c->host_ranks, available = comm_memory_available();
     if (available >= 0 && wanted > available) {
         error_set(e, ERROR_FAILED,
                   "a buffer of %.3g GB in each of %d ranks does not fit into the %.3g GB of memory that this "

@@ -40,6 +40,8 @@ void comm_transport_free(struct transport *t);
 
 /* `elements` floats, 64-byte aligned, zeroed: the gradient buffer. Local. n = 0 gives a buffer too. */
 float *comm_buffer(struct comm *c, size_t elements, struct error *e);
+/* Bytes that processes of this host may still have without swapping, as the kernel estimates; -1: it does not tell. */
+double comm_memory_available(void);
 void comm_buffer_free(struct comm *c, float *buffer);
 
 /*

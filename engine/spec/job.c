@@ -319,8 +319,7 @@ static bool check_recipe(const struct job_train *t, struct error *e)
 /* What a job can say and this version cannot do. */
 static bool check_supported(const struct job_train *t, struct error *e)
 {
-    const char *field = strcmp(t->dtype, "fp32") != 0 ? "dtype" : *t->eval ? "eval" : NULL;
-    return !field || error_set(e, ERROR_INPUT, "%s: this version cannot do that yet", field);
+    return !strcmp(t->dtype, "fp32") || error_set(e, ERROR_INPUT, "dtype: this version cannot do that yet");
 }
 
 static bool check_train(const struct job *job, struct error *e)

@@ -320,6 +320,7 @@ static bool read_one(const char *path, struct checkpoint *c, long step, struct s
     if (!check_fit(&r, e) || !for_each_tensor(c, read_tensor, &r, e))
         return false;
     c->step = step;
+    c->epoch = strtod(safetensors_metadata(f, "epoch"), NULL);
     return true;
 }
 
@@ -373,11 +374,13 @@ bool checkpoint_share(struct comm *comm, const char *rundir, struct checkpoint *
     struct {
         bool ok;
         long step;
+        double epoch;
         struct error error;
     } news = {0};
     if (comm_rank(comm) == 0)
         news.ok = checkpoint_read(rundir, c, note, note_size, &news.error);
     news.step = c->step;
+    news.epoch = c->epoch;
     if (!comm_broadcast(comm, &news, sizeof news, 0, e))
         return false;
     if (!news.ok) {
@@ -386,6 +389,7 @@ bool checkpoint_share(struct comm *comm, const char *rundir, struct checkpoint *
         return false;
     }
     c->step = news.step;
+    c->epoch = news.epoch;
     for (int k = 0; k < c->network_count; k++) {
         const struct checkpoint_network *n = &c->networks[k];
         if (!broadcast(comm, n->parameters, n->model->parameters, e) ||

@@ -43,7 +43,7 @@ void checkpoint_add(struct checkpoint *c, const char *prefix, const struct model
 bool checkpoint_write(const char *rundir, const struct checkpoint *c, const struct job *job, struct error *e);
 
 /*
- * Fills the buffers and c->step from the run's last checkpoint; where that one is damaged from the one before, which is
+ * Fills the buffers, c->step and c->epoch from the run's last checkpoint; where that one is damaged from the one before, which is
  * then the news in note (else ""). ERROR_INPUT where there is none, or it is of another model, optimiser or global batch.
  */
 bool checkpoint_read(const char *rundir, struct checkpoint *c, char *note, size_t note_size, struct error *e);

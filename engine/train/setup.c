@@ -231,11 +231,23 @@ static bool make_loader(struct trainer *tr, struct error *e)
     return tr->loader != NULL;
 }
 
+/* A network that only predicts. */
+static bool make_tested(struct trainer *tr, struct error *e)
+{
+    tr->backend = backend_cpu_open(threads_of(tr), e);
+    tr->network =
+        tr->backend ? network_new(&tr->model, tr->backend, tr->t->batch, NULL, NETWORK_PLAIN, e) : NULL;
+    return tr->network && trainer_load_tested(tr, e);
+}
+
 bool trainer_set_up(struct trainer *tr, struct error *e)
 {
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
-    if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e) ||
-        !plan_rate(tr, e) || !make_network(tr, e) || !make_optimizer(tr, e) || !trainer_resume(tr, e) ||
+    if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e))
+        return false;
+    if (*tr->t->eval)
+        return make_tested(tr, e);
+    if (!plan_rate(tr, e) || !make_network(tr, e) || !make_optimizer(tr, e) || !trainer_resume(tr, e) ||
         !make_loader(tr, e))
         return false;
     tr->hops = hop_log_new(e);
@@ -259,11 +271,17 @@ void trainer_tear_down(struct trainer *tr)
     free(tr->classes);
 }
 
-/* The recipe, as far as it is not the plainest. */
+/* Where the training begins and ends, and its recipe as far as it is not the plainest. */
 static void set_recipe(const struct trainer *tr, json_t *event)
 {
     const struct job_train *t = tr->t;
     const struct optimizer_spec *spec = &tr->optimizer->spec;
+    if (tr->total_steps > 0)
+        event_set_integer(event, "total_steps", tr->total_steps);
+    if (*t->resume) {
+        event_set_text(event, "resumed", rundir_id(t->resume));
+        event_set_integer(event, "first_step", tr->first_step);
+    }
     event_set_text(event, "optimizer", t->optimizer);
     if (spec->kind == OPTIMIZER_SGD || spec->kind == OPTIMIZER_LARS)
         event_set_number(event, "momentum", spec->momentum);
@@ -281,6 +299,9 @@ static void set_recipe(const struct trainer *tr, json_t *event)
         event_set_integer(event, "accumulate", t->accumulate);
     event_set_text(event, "loss_function", loss_kind_name(tr->model.loss.kind));
     event_set_text(event, "dtype", t->dtype);
+    event_set_text(event, "algo", tr->algo);
+    if (t->reproducible)
+        json_object_set_new(event, "reproducible", json_true());
 }
 
 bool trainer_emit_run(struct trainer *tr, struct error *e)
@@ -302,16 +323,10 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     event_set_integer(event, "global_batch", tr->global_batch);
     event_set_integer(event, "train_samples", tr->train.rows);
     event_set_integer(event, "test_samples", tr->test.rows);
-    if (tr->total_steps > 0)
-        event_set_integer(event, "total_steps", tr->total_steps);
-    if (*t->resume) {
-        event_set_text(event, "resumed", rundir_id(t->resume));
-        event_set_integer(event, "first_step", tr->first_step);
-    }
-    set_recipe(tr, event);
-    event_set_text(event, "algo", tr->algo);
-    if (t->reproducible)
-        json_object_set_new(event, "reproducible", json_true());
+    if (*t->eval)
+        event_set_text(event, "tested", rundir_id(t->eval));
+    else
+        set_recipe(tr, event);
     return sink_emit(tr->sink, event, e) &&
            (!*tr->resume_note || sink_note(tr->sink, "warn", tr->resume_note, e));
 }

@@ -123,7 +123,7 @@ void trainer_leave_out(struct trainer *tr, double seconds)
     tr->rank_meter.began += seconds;
 }
 
-static bool test(struct trainer *tr, struct error *e)
+bool trainer_test(struct trainer *tr, struct error *e)
 {
     double before = sink_clock();
     if (!compare_parameters(tr, e) || !trainer_share_state(tr, e) ||
@@ -153,7 +153,7 @@ static bool between_steps(struct trainer *tr, struct error *e)
 {
     long every = tr->t->checkpoint_every;
     bool epoch_ends = tr->step % tr->order.steps_per_epoch == 0;
-    if (epoch_ends && !test(tr, e))
+    if (epoch_ends && !trainer_test(tr, e))
         return false;
     return !(epoch_ends || (every > 0 && tr->step % every == 0)) || trainer_save(tr, e);
 }
@@ -193,7 +193,7 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     result->steps = tr->step;
     if (comm_rank(tr->comm) == 0 && tr->step_meter.steps > 0 && !emit_step(tr, e))
         return false;
-    return (result->stopped || tr->evaluated || test(tr, e)) &&
+    return (result->stopped || tr->evaluated || trainer_test(tr, e)) &&
            (tr->saved_step == tr->step || trainer_save(tr, e));
 }
 
@@ -224,7 +224,8 @@ bool train_run(const struct job *job, const char *rundir, struct comm *comm, str
     tr->saved_step = -1;
     *result = (struct train_result){.loss = NAN, .accuracy = NAN};
     bool first = comm_rank(comm) == 0;
-    bool ok = trainer_set_up(tr, e) && (!first || trainer_emit_run(tr, e)) && train(tr, result, e);
+    bool ok = trainer_set_up(tr, e) && (!first || trainer_emit_run(tr, e)) &&
+              (*tr->t->eval ? trainer_inference : train)(tr, result, e);
     result->loss = tr->loss;
     result->accuracy = tr->accuracy;
     ok = ok && (!first || emit_done(tr, result, e));

@@ -85,6 +85,13 @@ bool trainer_share_state(struct trainer *tr, struct error *e);
 /* These seconds are not the training's: its speed is told without them. */
 void trainer_leave_out(struct trainer *tr, double seconds);
 
+/* trainer.c. Collective: loss and accuracy on the test set. */
+bool trainer_test(struct trainer *tr, struct error *e);
+
+/* inference.c. Collective. Fills the network from job.train.eval; tests it and times it in place of training. */
+bool trainer_load_tested(struct trainer *tr, struct error *e);
+bool trainer_inference(struct trainer *tr, struct train_result *result, struct error *e);
+
 /* saving.c. Collective. trainer_save: a disk that is full is a note, not an error. */
 bool trainer_save(struct trainer *tr, struct error *e);
 /* Goes on from the last checkpoint of job.train.resume, where there is one. */
