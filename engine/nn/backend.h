@@ -105,6 +105,11 @@ struct backend_ops {
     bool (*read)(struct stage *s, float *out, struct error *e);
     bool (*read_gradient)(struct stage *s, float *out, struct error *e);
     bool (*write_gradient)(struct stage *s, const float *gradient, struct error *e);
+    /*
+     * What a stage keeps inside, after forward and before backward. simple_rnn: "h", lstm: the gates "i", "f", "g", "o"
+     * and the cell state "c", each of all steps: batch × steps × units.
+     */
+    bool (*read_internal)(struct stage *s, const char *name, float *out, struct error *e);
 
     /* One step of an optimiser; the square of the gradient's norm comes back with it. */
     bool (*optimize)(struct backend *b, const struct optimizer_step *step, double *gradient_squares,

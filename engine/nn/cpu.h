@@ -70,6 +70,8 @@ struct cpu_op {
     const char *(*implementation)(const struct stage *s, enum pass pass); /* NULL: "" */
     /* Whether the gradient of input i may be the very memory of the output's; NULL: never. */
     bool (*shares_gradient)(const struct stage *s, int i);
+    bool (*read_internal)(const struct stage *s, const char *name, float *out,
+                          struct error *e); /* may be NULL */
     bool fuses_relu;
     /*
      * What may share memory; create can make each narrower for its stage. Backward reads this stage's output, or its
@@ -100,6 +102,8 @@ struct stage {
 
 extern const struct cpu_op cpu_op_conv2d, cpu_op_image, cpu_op_maxpool, cpu_op_avgpool, cpu_op_global_avgpool,
     cpu_op_batchnorm, cpu_op_add, cpu_op_concat, cpu_op_relu, cpu_op_flatten, cpu_op_dense;
+extern const struct cpu_op cpu_op_activation, cpu_op_gelu, cpu_op_layernorm, cpu_op_dropout, cpu_op_embedding,
+    cpu_op_simple_rnn, cpu_op_lstm;
 
 /* One of oneDNN's statuses as an error. */
 bool cpu_check(dnnl_status_t status, const char *doing, struct error *e);

@@ -137,12 +137,26 @@ static const struct cpu_op cpu_op_input = {
     .create = input_create, .forward = input_pass, .backward = input_pass};
 
 static const struct cpu_op *const ops_of_kinds[LAYER_KINDS] = {
-    [LAYER_CONV2D] = &cpu_op_conv2d,       [LAYER_MAXPOOL] = &cpu_op_maxpool,
-    [LAYER_AVGPOOL] = &cpu_op_avgpool,     [LAYER_GLOBAL_AVGPOOL] = &cpu_op_global_avgpool,
-    [LAYER_BATCHNORM] = &cpu_op_batchnorm, [LAYER_RELU] = &cpu_op_relu,
-    [LAYER_DENSE] = &cpu_op_dense,         [LAYER_FLATTEN] = &cpu_op_flatten,
-    [LAYER_RESHAPE] = &cpu_op_flatten,     [LAYER_ADD] = &cpu_op_add,
+    [LAYER_CONV2D] = &cpu_op_conv2d,
+    [LAYER_MAXPOOL] = &cpu_op_maxpool,
+    [LAYER_AVGPOOL] = &cpu_op_avgpool,
+    [LAYER_GLOBAL_AVGPOOL] = &cpu_op_global_avgpool,
+    [LAYER_BATCHNORM] = &cpu_op_batchnorm,
+    [LAYER_RELU] = &cpu_op_relu,
+    [LAYER_DENSE] = &cpu_op_dense,
+    [LAYER_FLATTEN] = &cpu_op_flatten,
+    [LAYER_RESHAPE] = &cpu_op_flatten,
+    [LAYER_ADD] = &cpu_op_add,
     [LAYER_CONCAT] = &cpu_op_concat,
+    [LAYER_LEAKY_RELU] = &cpu_op_activation,
+    [LAYER_GELU] = &cpu_op_gelu,
+    [LAYER_TANH] = &cpu_op_activation,
+    [LAYER_SIGMOID] = &cpu_op_activation,
+    [LAYER_LAYERNORM] = &cpu_op_layernorm,
+    [LAYER_DROPOUT] = &cpu_op_dropout,
+    [LAYER_EMBEDDING] = &cpu_op_embedding,
+    [LAYER_SIMPLE_RNN] = &cpu_op_simple_rnn,
+    [LAYER_LSTM] = &cpu_op_lstm,
 };
 
 static bool cpu_fuses_relu(const struct layer_spec *layer)
@@ -354,6 +368,13 @@ static bool cpu_loss_of(struct stage *last, const struct loss_spec *loss, const 
            cpu_loss(last, loss, targets, scale, sum, predicted, e);
 }
 
+static bool cpu_read_internal(struct stage *s, const char *name, float *out, struct error *e)
+{
+    if (!s->op->read_internal)
+        return error_set(e, ERROR_INPUT, "this layer has no values named \"%s\"", name);
+    return s->op->read_internal(s, name, out, e);
+}
+
 static const char *cpu_implementation(const struct stage *s, enum pass pass)
 {
     return s->op->implementation ? s->op->implementation(s, pass) : "";
@@ -391,6 +412,7 @@ static const struct backend_ops cpu_ops = {
     .read = cpu_read,
     .read_gradient = cpu_read_gradient,
     .write_gradient = cpu_write_gradient,
+    .read_internal = cpu_read_internal,
     .optimize = cpu_optimize,
     .implementation = cpu_implementation,
     .close = cpu_close,

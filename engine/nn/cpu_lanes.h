@@ -9,6 +9,7 @@
 #ifndef RINGSIDE_NN_CPU_LANES_H
 #define RINGSIDE_NN_CPU_LANES_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -50,9 +51,37 @@ LANES_INLINE void lanes_store_some(float *to, lanes value, int n)
             to[i] = value[i];
 }
 
+LANES_INLINE lanes lanes_all(float x)
+{
+    return x - (lanes){0}; /* minus, since -0 + 0 would be 0: the compiler can leave it out */
+}
+
 LANES_INLINE lanes lanes_select(lane_mask which, lanes yes, lanes no)
 {
     return (lanes)(((lane_mask)yes & which) | ((lane_mask)no & ~which));
+}
+
+/* What is no number stays none. */
+LANES_INLINE lanes lanes_clamp(lanes x, float low, float high)
+{
+    x = lanes_select(x < low, lanes_all(low), x);
+    return lanes_select(x > high, lanes_all(high), x);
+}
+
+LANES_INLINE float lanes_sum(lanes x)
+{
+    float sum = 0;
+    for (int i = 0; i < LANES; i++)
+        sum += x[i];
+    return sum;
+}
+
+LANES_INLINE float lanes_max(lanes x)
+{
+    float max = x[0];
+    for (int i = 1; i < LANES; i++)
+        max = x[i] > max ? x[i] : max;
+    return max;
 }
 
 /* The lowest byte of each lane. GCC converts to bytes lane by lane but shuffles in one go; clang has no such shuffle. */
