@@ -1,8 +1,8 @@
 /*
  * cli_train.c - `ringside train`: trains a model on real ranks and follows it.
  */
-#include "engine/base/paths.h"
 #include "engine/base/rundir.h"
+#include "engine/launch/data_name.h"
 #include "engine/launch/launch.h"
 #include "engine/launch/resume.h"
 #include "tui/cli.h"
@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char not_yet[] = "this version cannot do that yet";
 
@@ -24,30 +22,6 @@ struct choices {
     int ranks_before; /* of that run */
     char out[PATH_MAX];
 };
-
-/* A folder in place of "mnist" must hold the four files, plain or compressed. */
-static bool check_data(const char *data, struct error *e)
-{
-    static const char *const names[] = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
-                                        "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
-    struct stat st;
-    if (!strcmp(data, "mnist"))
-        return true;
-    if (stat(data, &st) != 0 || !S_ISDIR(st.st_mode))
-        return error_set(e, ERROR_INPUT,
-                         "--data: expected mnist or a folder with the four IDX files, got '%s', which is %s",
-                         data, stat(data, &st) != 0 ? "not there" : "no folder");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char path[PATH_MAX], zipped[PATH_MAX], name[64];
-        snprintf(name, sizeof name, "%s.gz", names[i]);
-        if (!path_join(path, data, names[i], e) || !path_join(zipped, data, name, e))
-            return false;
-        if (access(path, R_OK) != 0 && access(zipped, R_OK) != 0)
-            return error_set(e, ERROR_INPUT, "--data: neither %s nor %s.gz can be read in %s", names[i],
-                             names[i], data);
-    }
-    return true;
-}
 
 /* Options that would say nothing: a job has these fields always, with their defaults. */
 static bool check_use(const struct job_train *t, const struct choices *c, struct error *e)
@@ -129,7 +103,7 @@ static bool resolve(struct job *job, const struct choices *c, struct error *e)
             *p = *p == '_' ? '-' : *p;
         return error_set(e, plain.kind, "--%s", plain.text);
     }
-    return check_use(t, c, e) && check_data(t->data, e);
+    return check_use(t, c, e) && (data_name_resolve(t->data, e) || error_wrap(e, "--data"));
 }
 
 int cli_train(int argc, char **argv)
@@ -144,7 +118,7 @@ int cli_train(int argc, char **argv)
         {"model", "M", OPTION_TEXT, t->model, sizeof t->model, 0, 0,
          "cnn (default), another of exercises/models, or FILE.lua", &c.model_given, NULL},
         {"data", "D", OPTION_TEXT, t->data, sizeof t->data, 0, 0,
-         "mnist (default), or a folder with four IDX files", NULL, NULL},
+         "mnist (default), cifar10, text-chars ..., a folder, FILE.shards", NULL, NULL},
         {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)",
          &c.ranks_given, NULL},
         {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", &c.batch_given,

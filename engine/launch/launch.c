@@ -7,6 +7,7 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/launch/coroutine.h"
+#include "engine/launch/data_name.h"
 #include "engine/launch/lua_host.h"
 #include "engine/launch/plan.h"
 #include "engine/launch/replay.h"
@@ -275,9 +276,8 @@ static bool prepare(const struct job *given, struct job *job, struct error *e)
     json_incref(job->bench.layers);
     if (!job_validate(job, e) || !read_job_model(job, e))
         return false;
-    if (job->kind == JOB_TRAIN && strcmp(job->train.data, "mnist") != 0 &&
-        !make_absolute("data", job->train.data, e))
-        return false;
+    if (job->kind == JOB_TRAIN && !data_name_resolve(job->train.data, e))
+        return error_wrap(e, "data");
     if (job->kind == JOB_TRAIN && (!find_run(job->train.resume, e) || !find_run(job->train.eval, e)))
         return false;
     if (job->kind == JOB_RANKS && !make_absolute("script", job->rank_script.script, e))

@@ -334,7 +334,7 @@ static bool check_train(const struct job *job, struct error *e)
         return error_set(e, ERROR_INPUT, "layers: expected the description of a model");
     if (!*t->data)
         return error_set(e, ERROR_INPUT,
-                         "data: expected mnist or a folder with the four IDX files, got nothing");
+                         "data: expected the name of a dataset, a folder or a file, got nothing");
     if (!allreduce_algo_check(t->algo, e))
         return error_wrap(e, "algo");
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)

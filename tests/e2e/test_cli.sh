@@ -32,7 +32,8 @@ mistake() { # SENTENCE COMMAND...
 mistake "--ranks: expected a whole number from 1 to 4096, got '0'" train --ranks 0
 mistake "--ranks: expected a whole number from 1 to 4096, got 'two'" train --ranks two
 mistake 'there is no model "vgg"; the models are' train --model vgg
-mistake "--data: expected mnist or a folder with the four IDX files, got 'imagenet', which is not there" train --data imagenet
+mistake "--data: expected mnist, cifar10" train --data imagenet
+mistake "got 'imagenet', which is not there" train --data imagenet
 mistake "train-images-idx3-ubyte" train --data "$scratch"
 mistake "--optimizer: expected sgd, adam, adamw, lars or lamb, got 'lion'" train --optimizer lion
 mistake "--nesterov: only sgd has it, but the optimizer is adam" train --nesterov

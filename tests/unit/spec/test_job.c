@@ -112,7 +112,7 @@ static void test_mistakes(void **state)
     MISTAKE("multiple of 4", job.allreduce.bytes[0] = 7);
     MISTAKE("bytes", job.allreduce.sizes = 0);
     MISTAKE("star", strcpy(job.allreduce.algos, "ring,star"));
-    MISTAKE("''", strcpy(job.allreduce.algos, "ring,"));
+    MISTAKE("\"\"", strcpy(job.allreduce.algos, "ring,"));
     MISTAKE("iters", job.allreduce.iters = 0);
     fill(&good, JOB_RANKS);
     MISTAKE("ascending", (job.rank_script.count_total = 2, job.rank_script.counts[1] = 3));
