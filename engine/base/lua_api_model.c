@@ -198,9 +198,11 @@ static lua_Integer check_list(lua_State *L, const char *function, const struct l
             luaL_error(L, "%s{...} does not know '%s'%s; %s", function, key, k->key ? " of that type" : "",
                        advice);
     }
-    if (n != (lua_Integer)lua_rawlen(L, 1))
-        luaL_error(L, "layer %I of %s{...} is nil; is its name spelt right?",
-                   (lua_Integer)lua_rawlen(L, 1) + 1, function);
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (lua_rawgeti(L, 1, i) == LUA_TNIL)
+            luaL_error(L, "layer %I of %s{...} is nil; is its name spelt right?", i, function);
+        lua_pop(L, 1);
+    }
     return n;
 }
 

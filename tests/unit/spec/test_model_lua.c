@@ -238,6 +238,8 @@ static void wrong_files(void **state)
     refuses("return model{ flatten{}, desne{10} }\n", "desne");
     refuses("return model{ relu{}, 7 }\n", "layer 2 of model{...} is no layer");
     refuses("return model{}\n", "no layers");
+    refuses("return model{ relu{}, blok, relu{} }\n", "layer 2 of model{...} is nil");
+    refuses("return model{ blok, relu{} }\n", "layer 1 of model{...} is nil");
     refuses("return model{ relu{}, inputs = {1, 2, 2} }\n", "does not know 'inputs'");
     refuses("return model{ relu{}, residual{ shortcut = {} } }\n", "residual");
     refuses("return model{ branches{ relu{}, 3 } }\n", "branch 2");
