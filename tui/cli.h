@@ -16,6 +16,7 @@ int cli_train(int argc, char **argv);
 int cli_allreduce(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_runs(int argc, char **argv);
+int cli_data(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
 int cli_application(int argc,
                     char **argv); /* no command: the application; also --script --size --dump --plain */

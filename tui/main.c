@@ -23,6 +23,7 @@ static const struct command commands[] = {
     {"allreduce", cli_allreduce, "time and check allreduce algorithms"},
     {"runs", cli_runs, "list, watch, stop, replay, delete, prune"},
     {"bench", cli_bench, "this machine's figures beside its peers'"},
+    {"data", cli_data, "what a dataset holds; pack pictures into one file, verify it"},
     {"doctor", cli_doctor, "what works here, what does not, and how to mend it"},
 };
 

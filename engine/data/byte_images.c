@@ -1,5 +1,6 @@
 #include "engine/data/source.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,20 @@ void byte_values(float value[][256], int channels, const double *mean, const dou
     for (int c = 0; c < channels; c++)
         for (int p = 0; p < 256; p++)
             value[c][p] = (float)((p / 255.0 - mean[c]) / deviation[c]);
+}
+
+void byte_moments(const uint64_t histogram[256], double *mean, double *deviation)
+{
+    double n = 0, sum = 0, squares = 0;
+    for (int v = 0; v < 256; v++) {
+        double p = v / 255.0, count = (double)histogram[v];
+        n += count;
+        sum += count * p;
+        squares += count * p * p;
+    }
+    *mean = n > 0 ? sum / n : 0;
+    double variance = n > 0 ? squares / n - *mean * *mean : 0;
+    *deviation = variance > 1e-9 ? sqrt(variance) : 0;
 }
 
 void byte_image_values(const uint8_t *pixels, struct model_shape shape, const float value[][256], float *out)
@@ -20,6 +35,12 @@ void byte_image_values(const uint8_t *pixels, struct model_shape shape, const fl
         for (size_t k = 0; k < plane; k++)
             to[k] = of[from[k]];
     }
+}
+
+static void classes_of(const struct dataset *d, uint32_t row, int32_t *classes)
+{
+    const struct byte_images *b = d->self;
+    *classes = b->labels[row];
 }
 
 static bool batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,
@@ -55,7 +76,8 @@ static void close_bytes(struct dataset *d)
     free(b);
 }
 
-const struct dataset_source byte_images_source = {.batch = batch, .pixels = pixels, .close = close_bytes};
+const struct dataset_source byte_images_source = {
+    .batch = batch, .classes = classes_of, .pixels = pixels, .close = close_bytes};
 
 struct byte_images *byte_images_new(struct dataset *d, struct error *e)
 {

@@ -7,11 +7,11 @@
 #include "engine/data/source.h"
 #include "engine/data/synthetic.h"
 #include "engine/data/text.h"
+#include "engine/spec/data_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static bool read_named(const char *name, enum dataset_part part, struct dataset *d, struct error *e)
 {
@@ -27,13 +27,8 @@ static bool read_named(const char *name, enum dataset_part part, struct dataset 
         return cifar_read(name, part, d, e);
     if (shards_known(name))
         return shards_read(name, part, d, e);
-    struct stat st;
-    if (stat(name, &st) != 0 && !strchr(name, '/'))
-        return error_set(e, ERROR_INPUT,
-                         "there is no dataset \"%s\": expected mnist, cifar10, cifar100, text-classes, "
-                         "text-words, text-chars, synthetic:SHAPE:CLASSES:ROWS, a folder or a FILE.shards",
-                         name);
-    return mnist_read(name, part, d, e);
+    snprintf(folder, sizeof folder, "%s", name);
+    return data_name_resolve(folder, e) && mnist_read(folder, part, d, e);
 }
 
 bool dataset_read(const char *name, enum dataset_part part, struct dataset *d, struct error *e)
@@ -67,6 +62,11 @@ bool dataset_batch(const struct dataset *d, const uint32_t *which, int n, void *
                    struct error *e)
 {
     return d->source->batch(d, which, n, inputs, classes, e);
+}
+
+void dataset_classes(const struct dataset *d, uint32_t row, int32_t *classes)
+{
+    d->source->classes(d, row, classes);
 }
 
 bool dataset_pixels(const struct dataset *d, uint32_t row, uint8_t *pixels, struct error *e)

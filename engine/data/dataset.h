@@ -49,6 +49,8 @@ size_t dataset_sample_bytes(const struct dataset *d);
 bool dataset_batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,
                    struct error *e);
 
+/* A sample's classes alone. */
+void dataset_classes(const struct dataset *d, uint32_t row, int32_t *classes);
 /* An image as bytes, C × H × W, for the screen. */
 bool dataset_pixels(const struct dataset *d, uint32_t row, uint8_t *pixels, struct error *e);
 /* What a token says: a word, a character, "" for padding. NULL where the samples are no text. */

@@ -164,6 +164,12 @@ static const uint8_t *image(const struct shards *s, uint32_t row, struct error *
     return s->file + SHARDS_HEADER_BYTES + at * model_shape_elements(s->h.shape);
 }
 
+static void classes_of(const struct dataset *d, uint32_t row, int32_t *classes)
+{
+    const struct shards *s = d->self;
+    *classes = (int32_t)get_u32(s->file + s->h.labels_at + 4 * (s->first + row));
+}
+
 static bool batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,
                   struct error *e)
 {
@@ -174,7 +180,7 @@ static bool batch(const struct dataset *d, const uint32_t *which, int n, void *i
         if (!pixels)
             return false;
         byte_image_values(pixels, d->shape, s->value, (float *)inputs + (size_t)i * size);
-        classes[i] = (int32_t)get_u32(s->file + s->h.labels_at + 4 * (s->first + which[i]));
+        classes_of(d, which[i], &classes[i]);
     }
     return true;
 }
@@ -193,7 +199,7 @@ static void close_shards(struct dataset *d)
 }
 
 static const struct dataset_source shards_source = {
-    .batch = batch, .pixels = copy_pixels, .close = close_shards, .mapped = true};
+    .batch = batch, .classes = classes_of, .pixels = copy_pixels, .close = close_shards, .mapped = true};
 
 bool shards_known(const char *name)
 {

@@ -1,11 +1,11 @@
 #include "engine/data/shards.h"
 
 #include "engine/data/little_endian.h"
+#include "engine/data/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -115,21 +115,6 @@ bool shards_add(struct shards_writer *w, const uint8_t *pixels, uint32_t class, 
     return (w->shard_rows < w->h.shard_rows && w->rows < all_rows(w)) || flush_shard(w, e);
 }
 
-/* Mean and deviation of a channel's pixels, 0 to 1; of a channel that is all alike, a deviation of 1. */
-static void moments(const uint64_t histogram[256], double *mean, double *deviation)
-{
-    double n = 0, sum = 0, squares = 0;
-    for (int v = 0; v < 256; v++) {
-        double p = v / 255.0, count = (double)histogram[v];
-        n += count;
-        sum += count * p;
-        squares += count * p * p;
-    }
-    *mean = sum / n;
-    double variance = squares / n - *mean * *mean;
-    *deviation = variance > 1e-9 ? sqrt(variance) : 1;
-}
-
 bool shards_finish(struct shards_writer *w, struct error *e)
 {
     uint8_t header[SHARDS_HEADER_BYTES];
@@ -138,10 +123,9 @@ bool shards_finish(struct shards_writer *w, struct error *e)
         return error_set(e, ERROR_FAILED, "%s: %llu images of %llu were packed", w->path,
                          (unsigned long long)w->rows, (unsigned long long)all_rows(w));
     for (int c = 0; c < SHARDS_MAX_CHANNELS; c++) {
-        w->h.mean[c] = 0;
-        w->h.deviation[c] = 1;
-        if (c < w->h.shape.channels)
-            moments(w->histogram[c], &w->h.mean[c], &w->h.deviation[c]);
+        byte_moments(w->histogram[c], &w->h.mean[c], &w->h.deviation[c]);
+        if (w->h.deviation[c] <= 0) /* a channel that is all alike, or absent */
+            w->h.deviation[c] = 1;
     }
     w->h.names_at = w->at;
     w->h.labels_at = w->h.names_at + w->names_bytes;

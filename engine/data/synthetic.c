@@ -82,14 +82,15 @@ static void make_tokens(const struct dataset *d, uint32_t row, int class, int32_
                                                     : random_below(&r, vocabulary));
 }
 
-/* One more token than a sample is long: the last one's class. */
-static void make_chain(const struct dataset *d, uint32_t row, int32_t *out, int32_t *next)
+/* One more token than a sample is long: the last one's class. tokens may be NULL. */
+static void make_chain(const struct dataset *d, uint32_t row, int32_t *tokens, int32_t *next)
 {
     const struct synthetic *s = d->self;
     struct random r = random_stream(0, s->purpose, row);
     uint64_t vocabulary = (uint64_t)d->vocabulary, token = random_below(&r, vocabulary);
     for (int k = 0; k < d->shape.channels; k++) {
-        out[k] = (int32_t)token;
+        if (tokens)
+            tokens[k] = (int32_t)token;
         bool ruled = random_below(&r, 4) != 0;
         token = ruled ? (5 * token + 1) % vocabulary : random_below(&r, vocabulary);
         next[k] = (int32_t)token;
@@ -97,6 +98,15 @@ static void make_chain(const struct dataset *d, uint32_t row, int32_t *out, int3
 }
 
 /* --- the source --- */
+
+static void classes_of(const struct dataset *d, uint32_t row, int32_t *classes)
+{
+    const struct synthetic *s = d->self;
+    if (s->next)
+        make_chain(d, row, NULL, classes);
+    else
+        *classes = (int32_t)(row % (uint32_t)d->classes);
+}
 
 static bool batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,
                   struct error *e)
@@ -110,7 +120,7 @@ static bool batch(const struct dataset *d, const uint32_t *which, int n, void *i
             make_chain(d, which[i], (int32_t *)inputs + at, classes + at);
             continue;
         }
-        classes[i] = (int32_t)(which[i] % (uint32_t)d->classes);
+        classes_of(d, which[i], &classes[i]);
         if (d->shape.kind == SHAPE_TOKENS)
             make_tokens(d, which[i], classes[i], (int32_t *)inputs + at);
         else
@@ -128,8 +138,9 @@ static void close_synthetic(struct dataset *d)
 }
 
 static const struct dataset_source images_source = {
-    .batch = batch, .pixels = pixels, .close = close_synthetic};
-static const struct dataset_source tokens_source = {.batch = batch, .close = close_synthetic};
+    .batch = batch, .classes = classes_of, .pixels = pixels, .close = close_synthetic};
+static const struct dataset_source tokens_source = {
+    .batch = batch, .classes = classes_of, .close = close_synthetic};
 
 /* --- the name --- */
 

@@ -121,6 +121,18 @@ static bool find_words(struct text *t, struct error *e)
 
 /* --- the source --- */
 
+static void classes_of(const struct dataset *d, uint32_t row, int32_t *classes)
+{
+    const struct text *t = d->self;
+    const struct sample *s = &t->samples[row];
+    const int32_t *from = t->tokens + s->begin;
+    size_t length = (size_t)tasks[t->kind].length;
+    if (t->kind == TEXT_CHARS)
+        memcpy(classes, from + 1, length * sizeof *classes);
+    else
+        *classes = t->kind == TEXT_CLASSES ? s->class : from[length];
+}
+
 static bool batch(const struct dataset *d, const uint32_t *which, int n, void *inputs, int32_t *classes,
                   struct error *e)
 {
@@ -135,10 +147,7 @@ static bool batch(const struct dataset *d, const uint32_t *which, int n, void *i
         for (int k = 0; k < padding; k++)
             to[k] = WORD_PADDING;
         memcpy(to + padding, from, (size_t)s->length * sizeof *to);
-        if (t->kind == TEXT_CHARS)
-            memcpy(classes + (size_t)i * (size_t)length, from + 1, (size_t)length * sizeof *classes);
-        else
-            classes[i] = t->kind == TEXT_CLASSES ? s->class : from[length];
+        classes_of(d, which[i], classes + (size_t)i * (size_t)d->targets);
     }
     return true;
 }
@@ -159,7 +168,8 @@ static void close_text(struct dataset *d)
     free(t);
 }
 
-static const struct dataset_source text_source = {.batch = batch, .token = token, .close = close_text};
+static const struct dataset_source text_source = {
+    .batch = batch, .classes = classes_of, .token = token, .close = close_text};
 
 /* --- opening --- */
 

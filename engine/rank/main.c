@@ -77,7 +77,8 @@ static int run(const char *rundir, struct comm *comm, struct event_sink *sink)
 static int usage(FILE *to)
 {
     fputs("usage: mpirun -n RANKS ringside-rank DIR    one rank of the run in DIR (started by ringside)\n"
-          "       ringside-rank --probe                which MPI and oneDNN; under mpirun, also the ranks\n",
+          "       ringside-rank --probe                which MPI and oneDNN; under mpirun, also the ranks\n"
+          "       ringside-rank --data ...             what 'ringside data' asks for\n",
           to);
     return to == stdout ? 0 : 2;
 }
@@ -88,6 +89,8 @@ int main(int argc, char **argv)
         return usage(stdout);
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return printf("ringside-rank %s\n", RINGSIDE_VERSION) < 0;
+    if (argc > 2 && strcmp(argv[1], "--data") == 0)
+        return rank_data_tool(argc - 2, argv + 2);
     if (argc != 2 || (argv[1][0] == '-' && strcmp(argv[1], "--probe") != 0))
         return usage(stderr);
     signal(SIGPIPE, SIG_IGN); /* a supervisor that is gone is an error of the write */

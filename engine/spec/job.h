@@ -28,7 +28,7 @@ enum job_kind {
 struct job_train {
     char model[PATH_MAX]; /* a name ("cnn") or a Lua file; once it has been read, the model's name */
     json_t *layers;       /* the model as JSON (model.h), filled in by the launcher where it is NULL; owned */
-    char data[PATH_MAX];  /* "mnist" or a directory with the four IDX files */
+    char data[PATH_MAX];  /* data_name.h says what it may be */
     int batch;            /* per rank */
     int epochs;           /* 0 where steps or seconds bound the run */
     long steps;           /* 0: no such bound */

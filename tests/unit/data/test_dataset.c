@@ -11,8 +11,10 @@
 #include "engine/data/order.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Counts of each digit, as published with the dataset and widely quoted: 5 923 zeros, 6 742 ones ... */
 static const long train_digits[10] = {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949};
@@ -78,16 +80,33 @@ static void test_mnist(void **state)
     dataset_free(&d);
 }
 
-static void test_missing_folder(void **state)
+static void expect_refused(const char *name, const char *const words[])
 {
-    (void)state;
     struct dataset d;
     struct error e = {0};
-    assert_false(dataset_read("/nowhere/at/all", DATASET_TRAIN, &d, &e));
+    assert_false(dataset_read(name, DATASET_TRAIN, &d, &e));
     assert_int_equal(e.kind, ERROR_INPUT);
-    assert_non_null(strstr(e.text, "train-images-idx3-ubyte"));
-    assert_non_null(strstr(e.text, "LeCun"));
-    assert_non_null(strstr(e.text, "/nowhere/at/all"));
+    for (; *words; words++)
+        if (!strstr(e.text, *words))
+            fail_msg("expected \"%s\" in \"%s\"", *words, e.text);
+}
+
+/* Nothing there; a folder without any of the files; one that lacks three of the four. */
+static void test_missing(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/ringside-dataset-XXXXXX", file[64];
+    assert_non_null(mkdtemp(folder));
+    expect_refused("/nowhere/at/all",
+                   (const char *[]){"got '/nowhere/at/all', which is not there", "cifar10", NULL});
+    expect_refused(folder, (const char *[]){folder, "train-images-idx3-ubyte", "LeCun", "Krizhevsky", NULL});
+    snprintf(file, sizeof file, "%s/train-images-idx3-ubyte", folder);
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fclose(f);
+    expect_refused(folder, (const char *[]){folder, "no train-labels-idx1-ubyte.gz", "LeCun", NULL});
+    unlink(file);
+    rmdir(folder);
 }
 
 /* Two ranks of 64 see together, step by step, what one rank of 128 sees. */
@@ -146,7 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mnist),
-        cmocka_unit_test(test_missing_folder),
+        cmocka_unit_test(test_missing),
         cmocka_unit_test(test_order_does_not_depend_on_ranks),
         cmocka_unit_test(test_each_sample_once_an_epoch),
         cmocka_unit_test(test_batch_larger_than_the_set),

@@ -1,0 +1,79 @@
+#include "engine/data/facts.h"
+
+#include "engine/data/source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PIXELS = 200000000 };
+
+/* How often each class is a target. count: d->classes zeros. */
+static bool count_classes(const struct dataset *d, long *count, long *all, struct error *e)
+{
+    int32_t *classes = malloc((size_t)d->targets * sizeof *classes);
+    if (!classes)
+        return error_set(e, ERROR_FAILED, "not enough memory to count classes");
+    for (uint32_t row = 0; row < d->rows; row++) {
+        dataset_classes(d, row, classes);
+        for (int k = 0; k < d->targets; k++)
+            count[classes[k]]++;
+    }
+    *all = (long)d->rows * d->targets;
+    free(classes);
+    return true;
+}
+
+static bool weigh_classes(const struct dataset *train, const struct dataset *test, struct dataset_facts *f,
+                          struct error *e)
+{
+    long all[2] = {0}, *count[2];
+    const struct dataset *part[2] = {train, test};
+    bool ok = true;
+    for (int p = 0; p < 2; p++) {
+        count[p] = calloc((size_t)part[p]->classes, sizeof *count[p]);
+        ok = ok && (count[p] || error_set(e, ERROR_FAILED, "not enough memory to count classes"));
+        ok = ok && count_classes(part[p], count[p], &all[p], e);
+    }
+    for (int k = 1; ok && k < train->classes; k++)
+        if (count[0][k] > count[0][f->largest])
+            f->largest = k;
+    for (int p = 0; p < 2; p++) {
+        if (ok)
+            f->share[p] = (double)count[p][f->largest] / (double)all[p];
+        free(count[p]);
+    }
+    return ok;
+}
+
+static bool measure_pixels(const struct dataset *d, struct dataset_facts *f, struct error *e)
+{
+    size_t size = dataset_sample_elements(d), channels = (size_t)d->shape.channels, plane = size / channels;
+    if (!d->source->pixels || channels > FACTS_MAX_CHANNELS)
+        return true;
+    uint8_t *pixels = malloc(size);
+    if (!pixels)
+        return error_set(e, ERROR_FAILED, "not enough memory for an image");
+    uint64_t images = MOST_PIXELS / size ? MOST_PIXELS / size : 1;
+    f->measured = images < d->rows ? (uint32_t)images : d->rows;
+    uint64_t histogram[FACTS_MAX_CHANNELS][256] = {{0}};
+    bool ok = true;
+    for (uint64_t i = 0; ok && i < f->measured; i++) {
+        ok = dataset_pixels(d, (uint32_t)(i * d->rows / f->measured), pixels, e);
+        for (size_t k = 0; ok && k < size; k++)
+            histogram[k / plane][pixels[k]]++;
+    }
+    free(pixels);
+    for (size_t c = 0; c < channels; c++)
+        byte_moments(histogram[c], &f->mean[c], &f->deviation[c]);
+    return ok;
+}
+
+bool dataset_facts(const struct dataset *train, const struct dataset *test, struct dataset_facts *f,
+                   struct error *e)
+{
+    memset(f, 0, sizeof *f);
+    f->rows[DATASET_TRAIN] = train->rows;
+    f->rows[DATASET_TEST] = test->rows;
+    return weigh_classes(train, test, f, e) && measure_pixels(train, f, e);
+}
