@@ -49,6 +49,14 @@ expect "a run that trains nothing" 0 "$ringside" allreduce --bytes 4K --iters 2 
 expect "has no checkpoint" 2 "$ringside" train --resume sums
 check "one sentence says so" grep -q "trained no model" <<<"$err"
 
+cat >"$scratch/resume.lua" <<'LUA'
+local rest = train { resume = "half", steps = 40, threads = 1 }
+print(string.format("loss %.10f after %d steps", rest.loss, #rest.steps))
+LUA
+expect "the same from Lua" 0 "$ringside" run "$scratch/resume.lua"
+loss=$(sed -nE '/"ev":"eval"/s/.*"loss":([0-9.]+).*/\1/p' "$runs/$(id_of rest)/events.jsonl")
+check "ends with the same loss" grep -q "^loss $(printf %.10f "$loss") after 20 steps" <<<"$out"
+
 expect "every 3 steps" 0 "${train[@]}" "${plan[@]}" --steps 10 --checkpoint-every 3 --label often
 check "the last two are kept" test "$(saved often)" = "step-10.safetensors step-9.safetensors"
 check "each was told" test "$(grep -c '"ev":"checkpoint"' <<<"$out")" -eq 4
