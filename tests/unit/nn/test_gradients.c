@@ -257,7 +257,7 @@ static void named_models(void **state)
         struct model_spec m;
         struct error e = {0};
         assert_true(model_named(names[i], &m, &e));
-        check_model(&m, i + 1, 20);
+        check_model(&m, i + 1, 10);
         model_free(&m);
     }
 }
