@@ -14,7 +14,7 @@
 /* All there are, with commas between. */
 static void every_algo(char *list, size_t size)
 {
-    snprintf(list, size, "mpi");
+    snprintf(list, size, "mpi,shm");
     for (int i = 0; schedule_algo(i); i++) {
         size_t used = strlen(list);
         snprintf(list + used, size - used, ",%s", schedule_algo(i));
@@ -63,6 +63,7 @@ int cli_allreduce(int argc, char **argv)
             "for n ranks (as in nccl-tests), which compares with the speed of the link whatever n is.\n\n"
             "algorithms (S: the buffer, n: ranks)\n"
             "  mpi                 MPI_Allreduce of the MPI library\n"
+            "  shm                 in memory that the ranks of one host share\n"
             "  ring                2(n-1) rounds of S/n to one neighbour\n"
             "  ring_segmented[:K]  the same in pieces of K elements that follow each other (65536)\n"
             "  tree                up to rank 0 and down again: 2 log2 n rounds of S\n"

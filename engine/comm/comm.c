@@ -3,6 +3,7 @@
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/executor.h"
 #include "engine/comm/idle.h"
+#include "engine/comm/shm.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -29,7 +30,7 @@ static bool count_host_ranks(struct comm *c, struct error *e)
         return false;
     MPI_Comm_size(host, &c->host_ranks);
     MPI_Comm_rank(host, &local);
-    MPI_Comm_free(&host);
+    c->host = host;
     int n = c->host_ranks, mine[3] = {n, -n, rank % n != local}, all[3];
     if (!mpi_ok(MPI_Allreduce(mine, all, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD), "starting MPI", e))
         return false;
@@ -44,19 +45,6 @@ static bool is_crowded(int ranks)
     int count = sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : 1;
     /* Ranks bound to a core each see one core only, which is theirs. */
     return count > 1 ? ranks > count : ranks > sysconf(_SC_NPROCESSORS_ONLN);
-}
-
-double comm_memory_available(void)
-{
-    FILE *f = fopen("/proc/meminfo", "r");
-    char line[128];
-    double kib = -1;
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, "MemAvailable:", 13) == 0)
-            kib = strtod(line + 13, NULL);
-    if (f)
-        fclose(f);
-    return kib < 0 ? -1 : kib * 1024;
 }
 
 struct comm *comm_open(int *argc, char ***argv, struct error *e)
@@ -81,8 +69,10 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
         !duplicate(&data, e) || !mpi_ok(MPI_Comm_rank(MPI_COMM_WORLD, &c->rank), "starting MPI", e) ||
         !mpi_ok(MPI_Comm_size(MPI_COMM_WORLD, &c->size), "starting MPI", e))
         goto fail;
+    MPI_Comm_set_errhandler(c->host, MPI_ERRORS_RETURN);
     mpi_transport_init(&c->data, c, data, c->rank, c->size);
     c->data.transport.crowded = is_crowded(c->host_ranks);
+    c->shm = shm_new(c, c->host, c->no_shm);
     if (c->rank == 0 && c->size > 1 &&
         !mpi_ok(
             MPI_Irecv(c->fault_text, COMM_SENTENCE, MPI_CHAR, MPI_ANY_SOURCE, 0, c->fault, &c->fault_request),
@@ -103,6 +93,8 @@ void comm_close(struct comm *c)
         MPI_Wait(&c->fault_request, MPI_STATUS_IGNORE);
     }
     plan_free(c->plan);
+    shm_free(c->shm);
+    MPI_Comm_free(&c->host);
     MPI_Comm_free(&c->data.comm);
     MPI_Comm_free(&c->fault);
     MPI_Comm_free(&c->collective);
@@ -123,34 +115,6 @@ int comm_size(const struct comm *c)
 struct transport *comm_transport(struct comm *c)
 {
     return &c->data.transport;
-}
-
-float *comm_buffer(struct comm *c, size_t elements, struct error *e)
-{
-    /* Linux promises more memory than there is and kills who uses it: ask before, for all ranks of the host. */
-    double wanted = (double)elements * sizeof(float) * c->host_ranks, available = comm_memory_available();
-    if (available >= 0 && wanted > available) {
-        error_set(e, ERROR_FAILED,
-                  "a buffer of %.3g GB in each of %d ranks does not fit into the %.3g GB of memory that this "
-                  "host has "
-                  "left: choose a smaller size or fewer ranks",
-                  (double)elements * sizeof(float) / 1e9, c->host_ranks, available / 1e9);
-        return NULL;
-    }
-    size_t bytes = (elements * sizeof(float) + 64) / 64 * 64;
-    float *buffer = elements <= SIZE_MAX / 8 ? aligned_alloc(64, bytes) : NULL;
-    if (!buffer) {
-        error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu elements", elements);
-        return NULL;
-    }
-    memset(buffer, 0, bytes);
-    return buffer;
-}
-
-void comm_buffer_free(struct comm *c, float *buffer)
-{
-    (void)c; /* a buffer that ranks share will need it */
-    free(buffer);
 }
 
 bool fault_check(struct comm *c, struct error *e)
@@ -306,12 +270,23 @@ static bool with_hosts(const struct comm *c, const char *algo, char name[32], st
     return true;
 }
 
+static bool shm_check(const struct comm *c, struct error *e)
+{
+    if (c->host_ranks < c->size)
+        return error_set(
+            e, ERROR_INPUT,
+            "shm sums in the memory of one host, and these ranks are on several; take hierarchical or ring");
+    return c->shm || error_set(e, ERROR_MISSING, "shm: %s; take ring or mpi", c->no_shm);
+}
+
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
                     struct error *e)
 {
     hop_log_clear(log);
     if (strcmp(algo, "mpi") == 0)
         return mpi_allreduce(c, x, n, e);
+    if (strcmp(algo, "shm") == 0)
+        return shm_check(c, e) && shm_allreduce(c->shm, x, n, e);
     char name[32];
     if (!with_hosts(c, algo, name, e))
         return false;

@@ -38,14 +38,17 @@ struct transport *comm_transport(struct comm *c);
 bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struct error *e);
 void comm_transport_free(struct transport *t);
 
-/* `elements` floats, 64-byte aligned, zeroed: the gradient buffer. Local. n = 0 gives a buffer too. */
+/*
+ * `elements` floats, 64-byte aligned, zeroed: the gradient buffer, where the other ranks of the host can reach it.
+ * Collective over the ranks of a host, with the same size. n = 0 gives a buffer too.
+ */
 float *comm_buffer(struct comm *c, size_t elements, struct error *e);
 /* Bytes that processes of this host may still have without swapping, as the kernel estimates; -1: it does not tell. */
 double comm_memory_available(void);
 void comm_buffer_free(struct comm *c, float *buffer);
 
 /*
- * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce) or any name schedule_make knows;
+ * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce), "shm" (in the memory of one host) or any name schedule_make knows;
  * "hierarchical" alone goes by the hosts there are.
  * log: filled with the times of this operation's transfers (what was in it is dropped), or NULL.
  * The sum is the same, bit for bit, on all ranks.

@@ -14,6 +14,7 @@ enum { COMM_HOST = 64, COMM_SENTENCE = 1024 };
 
 /* A cached schedule with what this rank does in it: a training job sums the same buffer at each step. */
 struct plan;
+struct shm;
 
 struct mpi_transport {
     struct transport transport;
@@ -24,8 +25,11 @@ struct mpi_transport {
 
 struct comm {
     int rank, size;
-    int host_ranks;      /* ranks on this host */
-    int ranks_per_host;  /* the same on all hosts, which have theirs in order; else 0 */
+    int host_ranks;     /* ranks on this host */
+    int ranks_per_host; /* the same on all hosts, which have theirs in order; else 0 */
+    MPI_Comm host;      /* the ranks of this host */
+    struct shm *shm;    /* NULL: they share no memory, no_shm says why */
+    char no_shm[256];
     MPI_Comm collective; /* broadcast, gather, MPI_Allreduce */
     MPI_Comm fault;      /* comm_fail */
     struct mpi_transport data;

@@ -89,7 +89,7 @@ const char *schedule_algo(int i);
  * (elements of a segment), "hierarchical:4" (ranks of a host). ERROR_INPUT names the algorithms there are.
  */
 bool schedule_algo_parse(const char *algo, int *index, int *number, struct error *e);
-/* Whether it is such a name, or "mpi": what a job may ask for. ERROR_INPUT as above. */
+/* Whether it is such a name, "mpi" or "shm": what a job may ask for. ERROR_INPUT as above. */
 bool allreduce_algo_check(const char *algo, struct error *e);
 /* By such a name. On failure *s is empty. */
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);

@@ -25,12 +25,17 @@ static uint64_t seed_of(int rank, size_t length)
     return 88172645463325252ull + 7919ull * (uint64_t)rank + length;
 }
 
+/* Where the summands are: algorithms that share memory treat them differently. */
+enum where { BUFFER, MIDDLE, PRIVATE };
+
 /* x[i] = (rank + 1) * (i % 251 + 1): at most 251 * N(N+1)/2, far below 2^24, so every order gives this sum. */
-static bool exact(struct tap *tap, const char *algo, size_t n, char *detail, size_t size)
+static bool exact(struct tap *tap, const char *algo, size_t n, enum where where, char *detail, size_t size)
 {
     struct error e = {0};
     int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm);
-    float *x = comm_buffer(tap->comm, n, &e);
+    size_t skip = where == MIDDLE ? 5 : 0;
+    float *buffer = where == PRIVATE ? malloc((n + 1) * sizeof *buffer) : comm_buffer(tap->comm, n + 7, &e);
+    float *x = buffer ? buffer + skip : NULL;
     for (size_t i = 0; x && i < n; i++)
         x[i] = (float)((size_t)(rank + 1) * (i % 251 + 1));
     bool ok = x && comm_allreduce(tap->comm, algo, x, n, NULL, &e);
@@ -44,12 +49,16 @@ static bool exact(struct tap *tap, const char *algo, size_t n, char *detail, siz
             ok = false;
         }
     }
-    comm_buffer_free(tap->comm, x);
+    if (where == PRIVATE)
+        free(buffer);
+    else
+        comm_buffer_free(tap->comm, buffer);
     return ok;
 }
 
-static void test_exact(struct tap *tap, const char *algo)
+static void test_exact(struct tap *tap, const char *algo, enum where where)
 {
+    static const char *const names[] = {"a buffer of comm's", "the middle of one", "private memory"};
     int ranks = comm_size(tap->comm);
     size_t big = PLAN_SEGMENT * (size_t)ranks;
     size_t lengths[] = {0,    1,     (size_t)ranks - 1, (size_t)ranks, (size_t)ranks + 1, 7,      13, 997,
@@ -57,8 +66,8 @@ static void test_exact(struct tap *tap, const char *algo)
     char name[128], detail[256] = "";
     bool ok = true;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-        ok &= exact(tap, algo, lengths[i], detail, sizeof detail);
-    snprintf(name, sizeof name, "%s: exact sums of integers at all lengths", algo);
+        ok &= exact(tap, algo, lengths[i], where, detail, sizeof detail);
+    snprintf(name, sizeof name, "%s: exact sums of integers at all lengths in %s", algo, names[where]);
     tap_check(tap, name, ok, detail);
 }
 
@@ -250,11 +259,14 @@ int main(int argc, char **argv)
 {
     struct tap tap = tap_open(&argc, &argv);
     for (int i = 0; schedule_algo(i); i++)
-        test_exact(&tap, schedule_algo(i));
-    test_exact(&tap, "ring_segmented:1000");
-    test_exact(&tap, "param_server:1");
-    test_exact(&tap, "mpi");
-    test_exact(&tap, "tree");
+        test_exact(&tap, schedule_algo(i), BUFFER);
+    test_exact(&tap, "ring_segmented:1000", BUFFER);
+    test_exact(&tap, "param_server:1", BUFFER);
+    test_exact(&tap, "mpi", BUFFER);
+    for (int where = BUFFER; where <= PRIVATE; where++)
+        test_exact(&tap, "shm", (enum where)where);
+    test_random(&tap, "shm", 1);
+    test_random(&tap, "shm", 300007);
     test_pairing(&tap);
     for (int i = 0; schedule_algo(i); i++) {
         test_random(&tap, schedule_algo(i), 1);

@@ -1,0 +1,36 @@
+/*
+ * shm.h - memory that the ranks of one host share, and the allreduce over it.
+ *
+ * Memory comes from memfd_create, whose size no /dev/shm limits (a container's is often 64 MB, and MPI's shared
+ * windows, which lie there, then end the job); the other ranks open it through /proc/PID/fd. Where that is not
+ * permitted there is none, and callers go on without. Everything here is collective over the ranks of the host.
+ *
+ * Three ways, by what x is. Short: every rank copies its x to its slot, tells, and sums all slots in the order of ranks.
+ * Long and private: the same piece by piece, the slots staying in the cache. In shared buffers: each rank sums its part
+ * of all buffers and writes the sum to all of them, so that each byte crosses the memory bus once each way. The sum is
+ * always in the order of ranks: the same bits on all of them.
+ */
+#ifndef RINGSIDE_COMM_SHM_H
+#define RINGSIDE_COMM_SHM_H
+
+#include "engine/base/error.h"
+
+#include <mpi.h>
+#include <stddef.h>
+
+struct shm;
+struct comm;
+
+/* host: the ranks of this host, all of which call it; kept. NULL: not here, `why` says for what reason. */
+struct shm *shm_new(struct comm *c, MPI_Comm host, char why[256]);
+void shm_free(struct shm *s);
+
+/* A zeroed buffer of this rank that the others can reach, page-aligned; NULL on all ranks where one cannot have it. */
+float *shm_buffer(struct shm *s, size_t bytes);
+/* Whether it was one: then it is given back. */
+bool shm_buffer_free(struct shm *s, float *buffer);
+
+/* Sums x[0..n) of all ranks of the host; x alike on all of them: private, or the same part of their shm_buffers. */
+bool shm_allreduce(struct shm *s, float *x, size_t n, struct error *e);
+
+#endif
