@@ -133,7 +133,7 @@ int cli_train(int argc, char **argv)
         {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0,
          "adam (default), adamw, sgd, lars or lamb", &c.optimizer_given, NULL},
         {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 1e30,
-         "peak learning rate (adam 3e-3, sgd 0.05, lars 10, lamb 0.02)", &c.lr_given, NULL},
+         "peak learning rate (adam 3e-3, sgd 0.05, lars 5, lamb 0.02)", &c.lr_given, NULL},
         {"momentum", "M", OPTION_REAL, &t->momentum, 0, 0, 0.9999, "of sgd and lars (0.9)", &c.momentum_given,
          NULL},
         {"nesterov", NULL, OPTION_FLAG, &t->nesterov, 0, 0, 0, "sgd looks ahead along its momentum", NULL,

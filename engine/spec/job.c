@@ -124,7 +124,7 @@ double job_default_lr(const char *optimizer, const char *schedule)
     if (!strcmp(optimizer, "sgd"))
         return 0.05;
     if (!strcmp(optimizer, "lars"))
-        return 10;
+        return 5;
     if (!strcmp(optimizer, "lamb"))
         return 0.02;
     return !strcmp(schedule, "onecycle") ? 3e-3 : 1e-3;
