@@ -60,6 +60,20 @@ void run_model_init(struct run_model *m)
     m->wall_s = m->final_accuracy = m->final_loss = m->final_samples_per_s = NAN;
 }
 
+/* Of a model, or of both that make a gan; NaN: it is neither. */
+static double parameters_of(const json_t *model)
+{
+    const json_t *generator = json_object_get(model, "generator");
+    struct model_spec spec;
+    if (generator)
+        return parameters_of(generator) + parameters_of(json_object_get(model, "discriminator"));
+    if (!model_from_json(model, &spec, NULL))
+        return NAN;
+    double parameters = (double)spec.parameters;
+    model_free(&spec);
+    return parameters;
+}
+
 /* What the job alone tells: parameters, and how many steps there will be. */
 static void facts_of_job(struct run_model *m)
 {
@@ -67,11 +81,8 @@ static void facts_of_job(struct run_model *m)
     m->ranks = job->ranks;
     if (job->kind != JOB_TRAIN)
         return;
-    struct model_spec spec;
-    if (job->train.layers && model_from_json(job->train.layers, &spec, NULL)) {
-        m->parameters = (double)spec.parameters;
-        model_free(&spec);
-    }
+    if (job->train.layers)
+        m->parameters = parameters_of(job->train.layers);
     /* The embedded data set has 60 000 training images; a short last batch is dropped. */
     long global = (long)job->train.batch * job->ranks;
     if (job->train.epochs > 0 && !strcmp(job->train.data, "mnist") && global > 0)

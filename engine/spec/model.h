@@ -11,7 +11,8 @@
  * Of a sequence the input is {"steps": 28, "features": 28}, of tokens {"tokens": 100}; "loss" is "cross_entropy" (the
  * default), "bce" or "mse", "label_smoothing" a share. Two networks against each other are {"name": ..., "generator":
  * MODEL, "discriminator": MODEL}: two models, each made by model_from_json.
- * A layer may carry "line", its line in a Lua file. Unknown fields are errors. Errors are ERROR_INPUT and name the layer by its number, from 1, and what it gets and needs.
+ * A layer may carry "line", its line in a Lua file. Unknown fields are errors. Errors are ERROR_INPUT and name the layer
+ * by its number, from 1, and what it gets and needs.
  *
  * Parameters lie in one buffer in layer order, each layer's tensors in the order of `tensors`: the layout of checkpoints
  * and of PyTorch's state_dict. What a layer keeps but does not learn (the running statistics of batchnorm) lies in
