@@ -69,7 +69,7 @@ $(LIBSHARED) $(LIBFRONT) $(LIBBACK):
 $(BUILD)/engine/nn/%.o $(BUILD)/engine/comm/%.o $(BUILD)/engine/data/%.o: OPT := $(subst -O2,-O3,$(OPT))
 $(BUILD)/engine/nn/%.o $(BUILD)/engine/train/%.o $(BUILD)/engine/data/%.o: CFLAGS += -fopenmp
 # Their vectors are passed only between functions that are inlined, so the ABI's changes (psabi) do not matter.
-$(BUILD)/engine/nn/%.o: CFLAGS += -ffp-contract=fast -Wno-psabi
+$(BUILD)/engine/nn/%.o $(BUILD)/tests/unit/nn/test_math.o: CFLAGS += -ffp-contract=fast -Wno-psabi
 # The kernel ladder's rungs are vectorised by hand or not at all.
 $(BUILD)/engine/nn/ladder/%.o: CFLAGS += -fno-tree-vectorize
 $(BUILD)/engine/comm/%.o $(BUILD)/engine/rank/%.o $(BUILD)/engine/profile/%.o $(BUILD)/tests/mpi/%.o: CFLAGS += $(MPI_C)
