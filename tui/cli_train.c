@@ -2,9 +2,9 @@
  * cli_train.c - `ringside train`: trains a model on real ranks and follows it.
  */
 #include "engine/base/rundir.h"
-#include "engine/launch/data_name.h"
 #include "engine/launch/launch.h"
 #include "engine/launch/resume.h"
+#include "engine/spec/data_name.h"
 #include "tui/cli.h"
 #include "tui/follow.h"
 #include "tui/options.h"

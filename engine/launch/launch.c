@@ -7,11 +7,11 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/launch/coroutine.h"
-#include "engine/launch/data_name.h"
 #include "engine/launch/lua_host.h"
 #include "engine/launch/plan.h"
 #include "engine/launch/replay.h"
 #include "engine/launch/supervise.h"
+#include "engine/spec/data_name.h"
 #include "engine/spec/model_lua.h"
 
 #include <dirent.h>
