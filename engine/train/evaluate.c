@@ -111,8 +111,9 @@ bool evaluate(struct network *n, const struct dataset *d, struct comm *comm, str
      * up in one order, however many ranks there are. */
     int batches = (int)((d->rows + (uint32_t)n->batch - 1) / (uint32_t)n->batch);
     double *losses = calloc((size_t)batches + 1, sizeof *losses);
-    bool ok = (losses || error_set(e, ERROR_FAILED, "not enough memory to test the model")) &&
-              batch_new(&b, (size_t)n->batch, (size_t)d->targets, e) &&
+    if (!losses)
+        return error_set(e, ERROR_FAILED, "not enough memory to test the model");
+    bool ok = batch_new(&b, (size_t)n->batch, (size_t)d->targets, e) &&
               evaluate_share(n, d, comm_rank(comm), comm_size(comm), &b, sink, losses, &sum, e);
     batch_free(&b);
     double counts[2] = {(double)sum.correct, (double)sum.rows}, total = 0;

@@ -119,9 +119,9 @@ static void put_word(struct trainer *tr, double loss, int wants, double now)
 static double take_word(struct trainer *tr, int *want)
 {
     const float *word = tr->gradients + tr->model.parameters;
-    int said = (int)word[1];
+    int said = (int)word[1], parts = said / 16;
     *want = said & 15;
-    tr->share = said / 16 / 1e5;
+    tr->share = parts / 1e5;
     return word[0];
 }
 
