@@ -129,6 +129,11 @@ struct backend {
 
 /* threads: at least 1. Close with backend_close; NULL is fine. */
 struct backend *backend_cpu_open(int threads, struct error *e);
+/*
+ * Stages made from now on multiply in bf16 and keep everything else in fp32. ERROR_MISSING where the processor cannot: e
+ * names what it lacks.
+ */
+bool backend_cpu_use_bf16(struct backend *b, struct error *e);
 void backend_close(struct backend *b);
 
 #endif

@@ -43,7 +43,8 @@ struct cpu {
     float *scratch; /* where gradients wait that are added to others: cpu_grad_begin */
     /* Operands of the primitive that runs, in the layout it wants: cpu_conv.c. */
     struct cpu_buffer copies[CPU_COPIES];
-    int stages; /* made so far */
+    int stages;                /* made so far */
+    dnnl_data_type_t operands; /* what convolutions and dense layers multiply: dnnl_f32 or dnnl_bf16 */
 };
 
 /*
@@ -143,6 +144,18 @@ bool cpu_reorder_once(struct cpu *cpu, const dnnl_memory_desc_t *from, const flo
 
 /* cpu_image.c: the first convolution, on images of one channel, with the relu and the maxpool behind it. */
 bool cpu_image_possible(const struct stage_spec *conv, const struct layer_spec *pool);
+
+/* cpu_mixed.c: c = a b, a of rows × depth, b of depth × columns; transposed ones lie in memory the other way round. */
+struct cpu_product {
+    const float *a, *b;
+    float *c;
+    dnnl_dim_t rows, columns, depth;
+    dnnl_dim_t lda, ldb, ldc; /* elements from row to row in memory */
+    bool transpose_a, transpose_b;
+};
+bool cpu_multiply(struct cpu *cpu, const struct cpu_product *p, struct error *e);
+/* With operands rounded to that type, whatever cpu->operands is. */
+bool cpu_multiply_as(struct cpu *cpu, dnnl_data_type_t type, const struct cpu_product *p, struct error *e);
 
 /* cpu_elementwise.c */
 void cpu_relu_forward(const float *in, float *out, size_t n, int threads);

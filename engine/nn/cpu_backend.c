@@ -428,6 +428,7 @@ struct backend *backend_cpu_open(int threads, struct error *e)
         error_set(e, ERROR_FAILED, "there is not enough memory to open the CPU backend");
         return NULL;
     }
+    cpu->operands = dnnl_f32;
     *b = (struct backend){.ops = &cpu_ops, .self = cpu, .threads = threads > 1 ? threads : 1};
     omp_set_dynamic(0);
     omp_set_num_threads(b->threads);

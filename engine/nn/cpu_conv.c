@@ -1,7 +1,8 @@
 /*
  * Convolutions by oneDNN. Each pass chooses its own layouts; where its choice differs from what the neighbours
  * or the parameter buffer hold, a reorder stands between (forcing one pass's layout on another would silently
- * give a reference implementation). Weights are small, so their reorders cost little.
+ * give a reference implementation). Weights are small, so their reorders cost little. In mixed precision the same
+ * reorders round what a pass reads to bf16.
  */
 #include "engine/nn/cpu.h"
 
@@ -94,9 +95,14 @@ struct conv_shapes {
     dnnl_dims_t strides, dilates, padding, padding_end;
 };
 
-static bool conv_shapes_make(const struct stage_spec *spec, struct conv_shapes *c, struct error *e)
+/* What the pass reads is of type `operands`, what it computes is fp32. */
+static bool conv_shapes_make(const struct stage_spec *spec, enum pass pass, dnnl_data_type_t operands,
+                             struct conv_shapes *c, struct error *e)
 {
     const struct layer_spec *l = spec->layer;
+    dnnl_data_type_t source_type = pass == PASS_BACKWARD_DATA ? dnnl_f32 : operands,
+                     weights_type = pass == PASS_BACKWARD_WEIGHTS ? dnnl_f32 : operands,
+                     target_type = pass == PASS_FORWARD ? dnnl_f32 : operands;
     bool grouped = l->groups > 1;
     dnnl_dims_t source = {spec->batch, spec->in.channels, spec->in.height, spec->in.width};
     dnnl_dims_t target = {spec->batch, spec->out.channels, spec->out.height, spec->out.width};
@@ -114,13 +120,13 @@ static bool conv_shapes_make(const struct stage_spec *spec, struct conv_shapes *
         c->padding_end[i] =
             (out[i] - 1) * l->stride[i] + (l->kernel[i] - 1) * l->dilation[i] + 1 - in[i] - l->padding[i];
     }
-    return cpu_check(dnnl_memory_desc_init_by_tag(&c->source, 4, source, dnnl_f32, dnnl_format_tag_any),
+    return cpu_check(dnnl_memory_desc_init_by_tag(&c->source, 4, source, source_type, dnnl_format_tag_any),
                      "describe an image", e) &&
-           cpu_check(dnnl_memory_desc_init_by_tag(&c->target, 4, target, dnnl_f32, dnnl_format_tag_any),
+           cpu_check(dnnl_memory_desc_init_by_tag(&c->target, 4, target, target_type, dnnl_format_tag_any),
                      "describe an image", e) &&
-           cpu_check(
-               dnnl_memory_desc_init_by_tag(&c->weights, 4 + grouped, weights, dnnl_f32, dnnl_format_tag_any),
-               "describe weights", e) &&
+           cpu_check(dnnl_memory_desc_init_by_tag(&c->weights, 4 + grouped, weights, weights_type,
+                                                  dnnl_format_tag_any),
+                     "describe weights", e) &&
            cpu_check(dnnl_memory_desc_init_by_tag(&c->plain_weights, 4 + grouped, weights, dnnl_f32,
                                                   grouped ? dnnl_goihw : dnnl_oihw),
                      "describe weights", e) &&
@@ -212,8 +218,8 @@ static bool conv_create(struct stage *s, struct error *e)
     s->keeps_gradient = !s->spec.relu;
     if (!(s->own = calloc(1, sizeof(struct cpu_conv))))
         return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
-    bool ok =
-        conv_shapes_make(&s->spec, &c, e) && pass_describe(s, PASS_FORWARD, &c, NULL, &pds[PASS_FORWARD], e);
+    bool ok = conv_shapes_make(&s->spec, PASS_FORWARD, s->cpu->operands, &c, e) &&
+              pass_describe(s, PASS_FORWARD, &c, NULL, &pds[PASS_FORWARD], e);
     /* The forward pass decides what the stage's output looks like. */
     if (ok && !cpu_layout_from(wanted(pds[PASS_FORWARD], PASS_FORWARD, OPERAND_TARGET), &s->layout))
         ok = cpu_layout_plain(s->spec.batch, s->spec.out, &s->layout, e);
@@ -222,7 +228,8 @@ static bool conv_create(struct stage *s, struct error *e)
             (pass == PASS_BACKWARD_WEIGHTS && !s->spec.backward))
             continue;
         if (pass != PASS_FORWARD)
-            ok = pass_describe(s, (enum pass)pass, &c, pds[PASS_FORWARD], &pds[pass], e);
+            ok = conv_shapes_make(&s->spec, (enum pass)pass, s->cpu->operands, &c, e) &&
+                 pass_describe(s, (enum pass)pass, &c, pds[PASS_FORWARD], &pds[pass], e);
         ok = ok && pass_new(s, (enum pass)pass, &c, pds[pass], e);
     }
     for (int pass = 0; pass < PASSES; pass++)

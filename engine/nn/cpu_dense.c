@@ -32,6 +32,8 @@ static int inputs_of(const struct stage *s)
 
 static bool dense_create(struct stage *s, struct error *e)
 {
+    s->reads_output = s->spec.relu;
+    s->keeps_gradient = !s->spec.relu;
     return cpu_layout_plain(s->spec.batch, s->spec.out, &s->layout, e);
 }
 
@@ -39,9 +41,17 @@ static bool dense_forward(struct stage *s, const struct pass_context *c, struct 
 {
     dnnl_dim_t rows = rows_of(s), units = s->layer->units, inputs = inputs_of(s);
     const struct layer_tensor *t = s->layer->tensors;
-    if (!cpu_check(dnnl_sgemm('N', 'T', rows, units, inputs, 1, s->inputs[0]->value, inputs,
-                              c->parameters + t[0].offset, inputs, 0, s->value, units),
-                   "multiply matrices", e))
+    struct cpu_product xw = {.a = s->inputs[0]->value,
+                             .lda = inputs,
+                             .b = c->parameters + t[0].offset,
+                             .ldb = inputs,
+                             .transpose_b = true,
+                             .c = s->value,
+                             .ldc = units,
+                             .rows = rows,
+                             .columns = units,
+                             .depth = inputs};
+    if (!cpu_multiply(s->cpu, &xw, e))
         return false;
     if (s->layer->bias)
         add_bias(s->value, c->parameters + t[1].offset, (int)rows, (int)units, s->spec.relu);
@@ -58,15 +68,30 @@ static bool dense_backward(struct stage *s, const struct pass_context *c, struct
         cpu_relu_backward(s->value, s->grad, s->grad, (size_t)(rows * units), s->backend->threads);
     if (s->layer->bias)
         sum_rows(s->grad, c->gradients + t[1].offset, (int)rows, (int)units);
-    if (!cpu_check(dnnl_sgemm('T', 'N', units, inputs, rows, 1, s->grad, units, s->inputs[0]->value, inputs,
-                              0, c->gradients + t[0].offset, inputs),
-                   "multiply matrices", e))
+    struct cpu_product dyx = {.a = s->grad,
+                              .lda = units,
+                              .transpose_a = true,
+                              .b = s->inputs[0]->value,
+                              .ldb = inputs,
+                              .c = c->gradients + t[0].offset,
+                              .ldc = inputs,
+                              .rows = units,
+                              .columns = inputs,
+                              .depth = rows};
+    if (!cpu_multiply(s->cpu, &dyx, e))
         return false;
     if (!s->spec.input_gradient[0])
         return true;
-    bool ok = cpu_check(dnnl_sgemm('N', 'N', rows, inputs, units, 1, s->grad, units,
-                                   c->parameters + t[0].offset, inputs, 0, cpu_grad_begin(s, 0), inputs),
-                        "multiply matrices", e);
+    struct cpu_product dyw = {.a = s->grad,
+                              .lda = units,
+                              .b = c->parameters + t[0].offset,
+                              .ldb = inputs,
+                              .c = cpu_grad_begin(s, 0),
+                              .ldc = inputs,
+                              .rows = rows,
+                              .columns = inputs,
+                              .depth = units};
+    bool ok = cpu_multiply(s->cpu, &dyw, e);
     cpu_grad_end(s, 0);
     return ok;
 }
@@ -75,5 +100,5 @@ const struct cpu_op cpu_op_dense = {.create = dense_create,
                                     .forward = dense_forward,
                                     .backward = dense_backward,
                                     .fuses_relu = true,
-                                    .reads_output = true,
-                                    .reads_input = true};
+                                    .reads_input = true,
+                                    .overwrites_input = true};
