@@ -316,12 +316,6 @@ static bool check_recipe(const struct job_train *t, struct error *e)
     return true;
 }
 
-/* What a job can say and this version cannot do. */
-static bool check_supported(const struct job_train *t, struct error *e)
-{
-    return !strcmp(t->dtype, "fp32") || error_set(e, ERROR_INPUT, "dtype: this version cannot do that yet");
-}
-
 static bool check_train(const struct job *job, struct error *e)
 {
     const struct job_train *t = &job->train;
@@ -340,7 +334,7 @@ static bool check_train(const struct job *job, struct error *e)
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)
         return error_set(e, ERROR_INPUT,
                          "epochs: expected at least 1, or steps or seconds to bound the training");
-    return check_recipe(t, e) && check_supported(t, e);
+    return check_recipe(t, e);
 }
 
 /* The first of the words with commas between that is none of "a|b|c", n letters long; NULL: all are. */

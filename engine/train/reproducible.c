@@ -111,6 +111,8 @@ static bool make_shards(struct worker *w)
             return error_set(&w->error, ERROR_FAILED, "not enough memory for %d shards of the batch",
                              r->count);
         s->backend = backend_cpu_open(1, &w->error);
+        if (s->backend && r->spec.bf16 && !backend_cpu_use_bf16(s->backend, &w->error))
+            return false;
         s->network = s->backend
                          ? network_new(r->spec.model, s->backend, r->batch, s->sums, NETWORK_PLAIN, &w->error)
                          : NULL;

@@ -22,6 +22,7 @@ struct reproducible_spec {
     int batch;   /* of this rank */
     int targets; /* classes a sample */
     int threads; /* at most; more than shards are not used */
+    bool bf16;   /* multiply in bf16 */
     float *
         gradients; /* parameters, extras and states of the model, one behind the other: the allreduce's buffer */
     int extras;    /* the first of them is the loss, the others are the caller's and 0 in all shards */

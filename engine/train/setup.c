@@ -148,6 +148,17 @@ static int threads_of(const struct trainer *tr)
     return tr->t->threads > 0 ? tr->t->threads : default_threads(comm_size(tr->comm));
 }
 
+static bool mixed_precision(const struct trainer *tr)
+{
+    return strcmp(tr->t->dtype, "bf16") == 0;
+}
+
+static bool open_backend(struct trainer *tr, int threads, struct error *e)
+{
+    tr->backend = backend_cpu_open(threads, e);
+    return tr->backend && (!mixed_precision(tr) || backend_cpu_use_bf16(tr->backend, e));
+}
+
 /*
  * The gradients come from shards of the batch; the network itself is left with the optimiser's step and the tests, on one
  * thread and with a shard's batch, so that these do not depend on ranks and threads either.
@@ -160,12 +171,12 @@ static bool make_shards(struct trainer *tr, struct error *e)
                                      .batch = tr->samples,
                                      .targets = tr->train.targets,
                                      .threads = threads_of(tr),
+                                     .bf16 = mixed_precision(tr),
                                      .extras = EXTRAS};
     tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS + tr->model.states, e);
     spec.gradients = tr->gradients;
     tr->reproducible = tr->gradients ? reproducible_new(&spec, e) : NULL;
-    tr->backend = tr->reproducible ? backend_cpu_open(1, e) : NULL;
-    if (!tr->backend)
+    if (!tr->reproducible || !open_backend(tr, 1, e))
         return false;
     tr->network = network_new(&tr->model, tr->backend, reproducible_shard_batch(tr->reproducible), NULL,
                               NETWORK_PLAIN, e);
@@ -182,8 +193,7 @@ static bool make_network(struct trainer *tr, struct error *e)
     int ranks = comm_size(tr->comm);
     if (t->reproducible)
         return make_shards(tr, e);
-    tr->backend = backend_cpu_open(threads_of(tr), e);
-    if (!tr->backend)
+    if (!open_backend(tr, threads_of(tr), e))
         return false;
     tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS, e);
     if (tr->gradients && t->accumulate > 1)
@@ -234,9 +244,8 @@ static bool make_loader(struct trainer *tr, struct error *e)
 /* A network that only predicts. */
 static bool make_tested(struct trainer *tr, struct error *e)
 {
-    tr->backend = backend_cpu_open(threads_of(tr), e);
-    tr->network =
-        tr->backend ? network_new(&tr->model, tr->backend, tr->t->batch, NULL, NETWORK_PLAIN, e) : NULL;
+    if (open_backend(tr, threads_of(tr), e))
+        tr->network = network_new(&tr->model, tr->backend, tr->t->batch, NULL, NETWORK_PLAIN, e);
     return tr->network && trainer_load_tested(tr, e);
 }
 

@@ -68,6 +68,15 @@ check "the run tells its recipe" grep -q '"optimizer":"sgd","momentum":0.9,"sche
 expect "a batch larger than the data is bad input" 2 "$ringside" train --ranks 1 --batch 32768 --accumulate 2
 check "and is told with all its factors" grep -q "65536 samples (batch 32768 x accumulate 2 x ranks 1)" <<<"$err"
 
+# bf16 where the processor has it, else a sentence.
+if grep -qE 'avx512_bf16|amx_bf16' /proc/cpuinfo; then
+    accuracy=$(train --dtype bf16 --steps 200 | numbers eval accuracy)
+    check "bf16: accuracy above 0.8 after 200 steps ($accuracy)" above "$accuracy" 0.8
+else
+    expect "bf16 is refused where the processor has none" 3 "$ringside" train --dtype bf16 --steps 1
+    check "what it lacks is named, and what to take" grep -q "AVX512_BF16 or AMX, and it has .*; use dtype fp32" <<<"$err"
+fi
+
 # A loss that is no number stops the run, and step and layer are named.
 expect "a rate of 1e6 ends a run with 1" 1 "$ringside" train --model cnn --ranks 2 --optimizer sgd --lr 1e6 \
     --schedule constant --steps 50
