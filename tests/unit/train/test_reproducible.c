@@ -19,10 +19,17 @@
 
 enum { BATCH = 24, PIXELS = 64, CLASSES = 5, EXTRAS = 2, MOST = 4096 };
 
-static const char description[] =
+static const char plain[] =
     "{\"name\": \"small\", \"input\": [1, 8, 8], \"layers\": [{\"kind\": \"conv2d\", \"channels\": 6, "
     "\"kernel\": 3}, {\"kind\": \"relu\"}, {\"kind\": \"maxpool\", \"size\": 2}, {\"kind\": \"flatten\"}, "
     "{\"kind\": \"dense\", \"units\": 5}]}";
+
+/* What depends on which samples are computed together (batchnorm) and on where a sample stands in the batch (dropout). */
+static const char normed[] =
+    "{\"name\": \"normed\", \"input\": [1, 8, 8], \"layers\": [{\"kind\": \"conv2d\", \"channels\": 6, "
+    "\"kernel\": 3}, {\"kind\": \"batchnorm\"}, {\"kind\": \"relu\"}, {\"kind\": \"dropout\", \"rate\": "
+    "0.25}, "
+    "{\"kind\": \"flatten\"}, {\"kind\": \"dense\", \"units\": 5}]}";
 
 struct given {
     struct model_spec model;
@@ -32,7 +39,7 @@ struct given {
     int32_t classes[BATCH];
 };
 
-static int begin(void **state)
+static int begin_with(const char *description, void **state)
 {
     struct given *g = calloc(1, sizeof *g);
     json_t *object = json_loads(description, 0, NULL);
@@ -50,6 +57,16 @@ static int begin(void **state)
         g->classes[i] = (int32_t)random_below(&r, CLASSES);
     *state = g;
     return 0;
+}
+
+static int begin_plain(void **state)
+{
+    return begin_with(plain, state);
+}
+
+static int begin_normed(void **state)
+{
+    return begin_with(normed, state);
 }
 
 static int end(void **state)
@@ -125,6 +142,45 @@ static void test_same_bits(void **state)
     }
 }
 
+/*
+ * Batchnorm's running statistics move by a tenth towards those of the step, the mean over the shards: of the means that
+ * is the mean of the whole batch, which a convolution computed by hand must have too.
+ */
+static void test_running_statistics(void **state)
+{
+    struct given *g = *state;
+    static float sum[MOST];
+    size_t n = g->model.parameters;
+    sharded(g, 4, 2, sum);
+    const float *weight = g->network->parameters + g->model.layers[0].tensors[0].offset;
+    const float *bias = g->network->parameters + g->model.layers[0].tensors[1].offset;
+    const float *means = sum + n + EXTRAS + g->model.layers[1].state[0].offset;
+    for (int filter = 0; filter < 6; filter++) {
+        double mean = 0;
+        for (int i = 0; i < BATCH; i++)
+            for (int y = 0; y < 6; y++)
+                for (int x = 0; x < 6; x++)
+                    for (int k = 0; k < 9; k++)
+                        mean += (double)weight[filter * 9 + k] *
+                                (double)g->images[i * PIXELS + (y + k / 3) * 8 + x + k % 3];
+        mean = mean / (BATCH * 36) + (double)bias[filter];
+        assert_true(fabs((double)means[filter] - 0.1 * mean) < 1e-6);
+    }
+    /* And the network that trains takes them over. */
+    struct reproducible_spec spec = {.model = &g->model,
+                                     .ranks = 1,
+                                     .batch = BATCH,
+                                     .targets = 1,
+                                     .threads = 1,
+                                     .gradients = sum,
+                                     .extras = EXTRAS};
+    struct reproducible *r = reproducible_new(&spec, NULL);
+    assert_non_null(r);
+    reproducible_take_state(r, g->network);
+    assert_memory_equal(g->network->state, sum + n + EXTRAS, g->model.states * sizeof *sum);
+    reproducible_free(r);
+}
+
 static void test_sum_of_the_batch(void **state)
 {
     struct given *g = *state;
@@ -173,9 +229,11 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_same_bits, begin, end),
-        cmocka_unit_test_setup_teardown(test_sum_of_the_batch, begin, end),
-        cmocka_unit_test_setup_teardown(test_refusals, begin, end),
+        cmocka_unit_test_setup_teardown(test_same_bits, begin_plain, end),
+        cmocka_unit_test_setup_teardown(test_same_bits, begin_normed, end),
+        cmocka_unit_test_setup_teardown(test_running_statistics, begin_normed, end),
+        cmocka_unit_test_setup_teardown(test_sum_of_the_batch, begin_plain, end),
+        cmocka_unit_test_setup_teardown(test_refusals, begin_plain, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
