@@ -51,7 +51,7 @@ struct job_train {
     int threads;      /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
     bool reproducible;     /* the same bits for any number of ranks and threads */
-    long checkpoint_every; /* steps; 0: none but the last */
+    long checkpoint_every; /* steps; 0: only after each epoch and at the end */
     char resume[PATH_MAX]; /* a run's directory: go on from its last checkpoint; "": begin */
     char eval[PATH_MAX];   /* a run's directory: test its last checkpoint, do not train */
     double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */

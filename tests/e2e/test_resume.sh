@@ -66,6 +66,13 @@ check "a note tells of it" grep -q '"ev":"note".*step-10.*going on from the chec
 curve <<<"$out" | head -n 11 >"$scratch/torn"
 check "the one before does it too" cmp "$scratch/torn" <(sed -n 10,20p "$scratch/straight")
 
+# Where nothing can be written the training goes on, and says so.
+run=$("$ringside" train "${plan[@]}" --threads 1 --pause 0.02 --steps 60 --checkpoint-every 50 --out "$scratch/full" --detach)
+touch "$scratch/full/checkpoints"
+full_ended() { grep -q '"state": "done"' "$scratch/full/status.json"; }
+check "a full disk: the training ends well" await full_ended
+check "a full disk: a note says what is missing" grep -q '"level":"warn","text":"no checkpoint after step 50' "$scratch/full/events.jsonl"
+
 # A stop keeps the last step; a kill, whatever was written last.
 run=$("$ringside" train "${plan[@]}" --threads 1 --pause 0.02 --checkpoint-every 5 --label stopped --detach)
 check "a long run" await has_event "$run" checkpoint
