@@ -86,3 +86,26 @@ expect "so does one that its last step has ruined" 1 "$ringside" train --model m
     --schedule constant --steps 1
 check "which the test set shows" grep -q "the loss on the test set became .* in step 1, .* number [24] (dense" <<<"$err"
 check "the same sentence is the run's reason" grep -q "first layer" "$RINGSIDE_HOME"/runs/*/status.json
+
+# A script says the same with the same words.
+cat >"$scratch/recipe.lua" <<'END'
+local r = train{ model = "mlp", ranks = 1, batch = 16, steps = 3, accumulate = 2, clip = 1.5, schedule = "step",
+                 step_size = 0.5, gamma = 0.25, warmup = 0.2, scale_lr = 16,
+                 optimizer = sgd{ lr = 0.01, momentum = 0.8, nesterov = true, weight_decay = 0.001 } }
+assert(r.ok, r.error)
+END
+expect "a script with the whole recipe" 0 "$ringside" run "$scratch/recipe.lua" --json
+job=$(grep -l '"kind": *"train"' "$RINGSIDE_HOME"/runs/*/job.json | tail -n 1)
+check "its job is what it says" python3 - "$job" <<'END'
+import json, sys
+train = json.load(open(sys.argv[1]))["train"]
+wanted = {"accumulate": 2, "clip": 1.5, "schedule": "step", "step_size": 0.5, "gamma": 0.25, "warmup": 0.2,
+          "scale_lr": 16, "optimizer": "sgd", "lr": 0.01, "momentum": 0.8, "nesterov": True, "weight_decay": 0.001}
+wrong = [(key, train[key]) for key in wanted if train[key] != wanted[key]]
+sys.exit(wrong or 0)
+END
+cat >"$scratch/wrong.lua" <<'END'
+train{ model = "mlp", optimizer = adam{ momentum = 0.9 } }
+END
+expect "adam{} takes no momentum" 2 "$ringside" run "$scratch/wrong.lua"
+check "and the sentence names its arguments" grep -q "adam{...} does not know 'momentum'; it knows: lr, weight_decay" <<<"$err"
