@@ -5,6 +5,7 @@
 #include "engine/launch/launch.h"
 #include "engine/launch/resume.h"
 #include "engine/spec/data_name.h"
+#include "engine/spec/model_lua.h"
 #include "tui/cli.h"
 #include "tui/follow.h"
 #include "tui/options.h"
@@ -92,8 +93,11 @@ static bool resolve(struct job *job, const struct choices *c, struct error *e)
         return false;
     if (!c->from && !c->epochs_given && (t->steps > 0 || t->seconds > 0))
         t->epochs = 0;
+    bool gan = !same_recipe && !(c->lr_given && c->schedule_given) && model_is_gan(t->model, t->layers);
+    if (gan && !c->schedule_given)
+        snprintf(t->schedule, sizeof t->schedule, "constant");
     if (!c->lr_given && !same_recipe)
-        t->lr = job_default_lr(t->optimizer, t->schedule);
+        t->lr = gan ? MODEL_GAN_LR : job_default_lr(t->optimizer, t->schedule);
     if (!c->weight_decay_given && !same_recipe)
         t->weight_decay = job_default_weight_decay(t->optimizer);
     if (!job_validate(job, e)) {

@@ -146,6 +146,7 @@ bool sample_parse(struct sample *s, const json_t *event, long step)
     s->temperature = event_number(event, "temperature", NAN);
     s->characters = !strcmp(event_text(event, "token", "word"), "character");
     clean_field(s->name, sizeof s->name, event_text(event, "layer", ""));
+    clean_field(s->prompt, sizeof s->prompt, event_text(event, "prompt", ""));
     number_or_text(s->label, sizeof s->label, json_object_get(event, "label"));
     number_or_text(s->predicted, sizeof s->predicted, json_object_get(event, "predicted"));
     bool ok = true;

@@ -26,8 +26,9 @@ struct sample {
     long step; /* when it was taken */
     int row;   /* of the test set, or the number of the noise; -1: not said */
     bool generated;
-    char label[24], predicted[24]; /* "": not said */
+    char label[48], predicted[48]; /* "": not said */
     char name[64];                 /* of the layer */
+    char prompt[256];              /* what a text goes on from */
     double probability;            /* of what is predicted, or the discriminator's that it is real; NaN */
     double temperature;            /* of a text that was written; NaN */
 

@@ -279,10 +279,12 @@ static void draw_texts(struct canvas *c, struct rect area, const struct sample_g
         if (share < 3)
             share = area.rows < 3 ? area.rows : 3;
         struct rect part = rect_cut_rows(&area, share), head = rect_cut_rows(&part, 1);
-        char text[128];
+        char text[384];
         enum role role = ROLE_ACCENT;
         if (s->generated && isfinite(s->temperature))
-            snprintf(text, sizeof text, "temperature %.2g", s->temperature);
+            snprintf(text, sizeof text, "temperature %.2g%s%s%s", s->temperature,
+                     *s->prompt ? (c->utf8 ? ", after “" : ", after \"") : "", s->prompt,
+                     *s->prompt ? (c->utf8 ? "”" : "\"") : "");
         else
             role = judgement(s, c->utf8, true, text, sizeof text);
         canvas_text(c, head.row, head.col, head.cols, role, ATTR_BOLD, text);
@@ -407,7 +409,7 @@ void samples_draw_few(struct canvas *c, struct rect area, const struct sample *s
 void samples_print(FILE *to, const struct sample *samples, int count, bool utf8)
 {
     enum { COLS = 80 };
-    static const int ROWS[SAMPLE_KINDS] = {20, 24, 40, 24};
+    static const int ROWS[SAMPLE_KINDS] = {34, 24, 40, 24};
     for (int kind = 0; kind < SAMPLE_KINDS; kind++) {
         struct sample_group g = sample_group(samples, count, (enum sample_kind)kind, 0);
         struct canvas c;

@@ -1,5 +1,7 @@
 #include "engine/base/random.h"
 
+#include <math.h>
+
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -24,6 +26,16 @@ float random_uniform(struct random *r, float low, float high)
     float unit = (float)(random_next(r) >> 40) * 0x1p-24f;
     float value = low + (high - low) * unit;
     return value < high ? value : low;
+}
+
+/* Of the polar method (G. Marsaglia and T. Bray, A convenient method for generating normal variables, 1964). */
+float random_normal(struct random *r)
+{
+    for (;;) {
+        float x = random_uniform(r, -1, 1), y = random_uniform(r, -1, 1), s = x * x + y * y;
+        if (s > 0 && s < 1)
+            return (float)(x * sqrt(-2 * log((double)s) / (double)s));
+    }
 }
 
 uint64_t random_below(struct random *r, uint64_t n)

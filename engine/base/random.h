@@ -20,6 +20,7 @@ struct random random_stream(uint64_t seed, uint64_t purpose, uint64_t index);
 
 uint64_t random_next(struct random *r);
 float random_uniform(struct random *r, float low, float high); /* in [low, high) */
+float random_normal(struct random *r);                         /* mean 0, variance 1 */
 uint64_t random_below(struct random *r, uint64_t n); /* in [0, n), every value equally likely; n > 0 */
 
 /* Fills order with 0 ... n-1 in random order (Fisher and Yates, as in Knuth, TAOCP 2, algorithm P). */

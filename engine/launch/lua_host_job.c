@@ -8,7 +8,7 @@
 #include "engine/base/event.h"
 #include "engine/launch/resume.h"
 #include "engine/spec/job.h"
-#include "engine/spec/model.h"
+#include "engine/spec/model_lua.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,9 @@ static bool take_optimizer(const json_t *args, struct job *job, struct error *e)
         return false;
     }
     bool same = *t->resume && !optimizer; /* the recipe of the run that this one goes on with */
-    double standard = same ? t->lr : job_default_lr(t->optimizer, t->schedule);
+    double standard = same                                ? t->lr
+                      : model_is_gan(t->model, t->layers) ? MODEL_GAN_LR
+                                                          : job_default_lr(t->optimizer, t->schedule);
     t->lr = event_number(args, "lr", event_number(optimizer, "lr", standard));
     t->momentum = event_number(optimizer, "momentum", t->momentum);
     take_flag(optimizer, "nesterov", &t->nesterov);
@@ -95,6 +97,8 @@ static bool take_schedule(const json_t *args, struct job_train *t, struct error 
     t->step_size = event_number(args, "step_size", t->step_size);
     t->gamma = event_number(args, "gamma", t->gamma);
     take_int(args, "scale_lr", &t->scale_lr);
+    if (!*t->resume && model_is_gan(t->model, t->layers))
+        snprintf(t->schedule, sizeof t->schedule, "constant");
     return take_text(args, "schedule", t->schedule, sizeof t->schedule, e);
 }
 

@@ -225,16 +225,6 @@ static double uniform_bound(const struct layer_spec *layer)
     return 1 / sqrt((double)w->elements / (double)w->extent[0]);
 }
 
-/* Of the polar method (G. Marsaglia and T. Bray, A convenient method for generating normal variables, 1964). */
-static float random_normal(struct random *r)
-{
-    for (;;) {
-        float x = random_uniform(r, -1, 1), y = random_uniform(r, -1, 1), s = x * x + y * y;
-        if (s > 0 && s < 1)
-            return (float)(x * sqrt(-2 * log((double)s) / (double)s));
-    }
-}
-
 void network_init(struct network *n, uint64_t seed)
 {
     for (int i = 0; i < n->model.layer_count; i++) {

@@ -292,3 +292,12 @@ bool model_named(const char *name, struct model_spec *model, struct error *e)
     json_decref(object);
     return ok;
 }
+
+bool model_is_gan(const char *name, const json_t *description)
+{
+    struct error e = {0};
+    json_t *read = description ? NULL : model_description(name, &e);
+    bool gan = json_object_get(description ? description : read, "generator") != NULL;
+    json_decref(read);
+    return gan;
+}

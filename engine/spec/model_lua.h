@@ -18,6 +18,12 @@ json_t *model_description(const char *name, struct error *e);
 bool model_named(const char *name, struct model_spec *model, struct error *e);
 /* A description without a name of its own is called as its file is, without the ending. */
 void model_name_after_file(json_t *model, const char *path);
+/*
+ * Whether it is of two networks against each other, which want small, even steps: the default is then a constant rate of
+ * MODEL_GAN_LR. description: NULL: that of the name. False too where it cannot be read, which whoever reads it tells.
+ */
+#define MODEL_GAN_LR 2e-4
+bool model_is_gan(const char *name, const json_t *description);
 /* The names of the files in exercises/models, sorted, NULL after the last; free with model_names_free. */
 char **model_names(struct error *e);
 void model_names_free(char **names);

@@ -8,16 +8,16 @@
 #ifndef RINGSIDE_TRAIN_EVALUATE_H
 #define RINGSIDE_TRAIN_EVALUATE_H
 
-#include "engine/base/sink.h"
 #include "engine/comm/comm.h"
 #include "engine/data/dataset.h"
 #include "engine/nn/network.h"
+#include "engine/train/samples.h"
 
 /*
- * Collective; *loss and *accuracy are the same on every rank. Rank 0 emits a few `sample` events: the first images, and some
- * that are taken for another class.
+ * Collective; *loss and *accuracy are the same on every rank. samples: what
+ * of rank 0's batches is shown; NULL on the other ranks, or for nothing.
  */
-bool evaluate(struct network *network, const struct dataset *test, struct comm *comm, struct event_sink *sink,
+bool evaluate(struct network *network, const struct dataset *test, struct comm *comm, struct samples *samples,
               double *loss, double *accuracy, struct error *e);
 
 #endif

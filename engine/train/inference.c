@@ -24,7 +24,7 @@ enum { BATCHES = sizeof batches / sizeof *batches, LEAST_PASSES = 5, MOST_PASSES
 bool trainer_load_tested(struct trainer *tr, struct error *e)
 {
     struct checkpoint c = {0};
-    checkpoint_add(&c, "", &tr->model, tr->network->parameters, tr->network->state, NULL);
+    trainer_add_networks(tr, &c, false);
     if (!checkpoint_share(tr->comm, tr->t->eval, &c, tr->resume_note, sizeof tr->resume_note, e))
         return false;
     tr->step = tr->first_step = c.step;
@@ -80,14 +80,16 @@ static bool time_passes(struct network *n, double *latency, struct error *e)
     return true;
 }
 
+/* Of a gan the generator answers; to what noise makes no difference to the time. */
 static bool measure(struct trainer *tr, int batch, double *latency, struct error *e)
 {
-    struct network *n = network_new(&tr->model, tr->backend, batch, NULL, NETWORK_PLAIN, e);
+    const struct network *trained = tr->gan ? tr->gan->generator : tr->network;
+    struct network *n = network_new(&trained->model, tr->backend, batch, NULL, NETWORK_PLAIN, e);
     if (!n)
         return false;
-    memcpy(n->parameters, tr->network->parameters, tr->model.parameters * sizeof(float));
-    memcpy(n->state, tr->network->state, tr->model.states * sizeof(float));
-    bool ok = fill_input(n, &tr->test, e) && time_passes(n, latency, e);
+    memcpy(n->parameters, trained->parameters, trained->model.parameters * sizeof(float));
+    memcpy(n->state, trained->state, trained->model.states * sizeof(float));
+    bool ok = (tr->gan || fill_input(n, &tr->test, e)) && time_passes(n, latency, e);
     network_free(n);
     return ok;
 }

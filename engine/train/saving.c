@@ -10,6 +10,16 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+void trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool optimizers)
+{
+    const struct gan *g = tr->gan;
+    checkpoint_add(c, g ? "discriminator." : "", &tr->model, tr->network->parameters, tr->network->state,
+                   optimizers ? tr->optimizer : NULL);
+    if (g)
+        checkpoint_add(c, "generator.", &g->model, g->generator->parameters, g->generator->state,
+                       optimizers ? g->optimizer : NULL);
+}
+
 static struct checkpoint checkpoint_of(const struct trainer *tr)
 {
     struct checkpoint c = {.optimizer = tr->t->optimizer,
@@ -17,7 +27,7 @@ static struct checkpoint checkpoint_of(const struct trainer *tr)
                            .epoch = trainer_epoch(tr),
                            .seed = tr->t->seed,
                            .global_batch = tr->global_batch};
-    checkpoint_add(&c, "", &tr->model, tr->network->parameters, tr->network->state, tr->optimizer);
+    trainer_add_networks(tr, &c, true);
     return c;
 }
 
@@ -67,6 +77,8 @@ bool trainer_resume(struct trainer *tr, struct error *e)
     if (!checkpoint_share(tr->comm, tr->t->resume, &c, tr->resume_note, sizeof tr->resume_note, e))
         return false;
     tr->step = tr->first_step = tr->optimizer->steps = c.step;
+    if (tr->gan)
+        tr->gan->optimizer->steps = c.step;
     if (tr->total_steps > 0 && tr->step >= tr->total_steps)
         return error_set(
             e, ERROR_INPUT,

@@ -102,8 +102,6 @@ static bool read_data(struct trainer *tr, struct error *e)
 static bool choose_model(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
-    if (!t->layers)
-        return error_set(e, ERROR_INPUT, "the job has no description of its model \"%s\"", t->model);
     return model_from_json(t->layers, &tr->model, e) && check_input(&tr->model, &tr->train, t->data, e) &&
            check_output(&tr->model, &tr->train, t->data, e);
 }
@@ -187,13 +185,19 @@ static bool make_shards(struct trainer *tr, struct error *e)
     return true;
 }
 
+bool trainer_open_backend(struct trainer *tr, struct error *e)
+{
+    tr->all_ranks = (struct rank_sum){.sum = sum_over_ranks, .self = tr, .ranks = comm_size(tr->comm)};
+    return open_backend(tr, threads_of(tr), e);
+}
+
 static bool make_network(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
     int ranks = comm_size(tr->comm);
     if (t->reproducible)
         return make_shards(tr, e);
-    if (!open_backend(tr, threads_of(tr), e))
+    if (!trainer_open_backend(tr, e))
         return false;
     tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS, e);
     if (tr->gradients && t->accumulate > 1)
@@ -205,22 +209,28 @@ static bool make_network(struct trainer *tr, struct error *e)
     if (!tr->network)
         return false;
     network_init(tr->network, t->seed);
-    tr->all_ranks = (struct rank_sum){.sum = sum_over_ranks, .self = tr, .ranks = ranks};
     tr->network->context.seed = t->seed;
     tr->network->context.all_ranks = ranks > 1 ? &tr->all_ranks : NULL;
     return true;
 }
 
-static bool make_optimizer(struct trainer *tr, struct error *e)
+bool trainer_optimizer_spec(const struct trainer *tr, struct optimizer_spec *spec, struct error *e)
 {
     const struct job_train *t = tr->t;
-    struct optimizer_spec spec;
-    if (!optimizer_named(t->optimizer, &spec, e))
+    if (!optimizer_named(t->optimizer, spec, e))
         return false;
-    spec.momentum = t->momentum;
-    spec.nesterov = t->nesterov;
-    spec.weight_decay = t->weight_decay;
-    spec.clip = t->clip;
+    spec->momentum = t->momentum;
+    spec->nesterov = t->nesterov;
+    spec->weight_decay = t->weight_decay;
+    spec->clip = t->clip;
+    return true;
+}
+
+static bool make_optimizer(struct trainer *tr, struct error *e)
+{
+    struct optimizer_spec spec;
+    if (!trainer_optimizer_spec(tr, &spec, e))
+        return false;
     tr->optimizer = optimizer_new(&spec, &tr->model, tr->backend, e);
     return tr->optimizer != NULL;
 }
@@ -251,21 +261,26 @@ static bool make_tested(struct trainer *tr, struct error *e)
 
 bool trainer_set_up(struct trainer *tr, struct error *e)
 {
+    if (!tr->t->layers)
+        return error_set(e, ERROR_INPUT, "the job has no description of its model \"%s\"", tr->t->model);
+    bool gan = gan_described(tr->t->layers);
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
-    if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !choose_model(tr, e))
+    if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !(gan || choose_model(tr, e)))
         return false;
     if (*tr->t->eval)
-        return make_tested(tr, e);
-    if (!plan_rate(tr, e) || !make_network(tr, e) || !make_optimizer(tr, e) || !trainer_resume(tr, e) ||
-        !make_loader(tr, e))
+        return gan ? gan_set_up(tr, e) && trainer_load_tested(tr, e) : make_tested(tr, e);
+    if (!plan_rate(tr, e) || !(gan ? gan_set_up(tr, e) : make_network(tr, e) && make_optimizer(tr, e)) ||
+        !trainer_resume(tr, e) || !(gan || make_loader(tr, e)))
         return false;
-    tr->hops = hop_log_new(e);
-    return tr->hops != NULL;
+    tr->hops[0] = hop_log_new(e);
+    tr->hops[1] = gan && tr->hops[0] ? hop_log_new(e) : NULL;
+    return tr->hops[0] && (!gan || tr->hops[1]);
 }
 
 void trainer_tear_down(struct trainer *tr)
 {
     loader_free(tr->loader);
+    gan_tear_down(tr);
     optimizer_free(tr->optimizer);
     reproducible_free(tr->reproducible);
     network_free(tr->network);
@@ -273,7 +288,8 @@ void trainer_tear_down(struct trainer *tr)
     backend_close(tr->backend);
     comm_buffer_free(tr->comm, tr->gradients);
     comm_buffer_free(tr->comm, tr->part);
-    hop_log_free(tr->hops);
+    hop_log_free(tr->hops[0]);
+    hop_log_free(tr->hops[1]);
     order_free(&tr->order);
     dataset_free(&tr->train);
     dataset_free(&tr->test);
@@ -321,13 +337,14 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     json_t *event = sink_event(tr->sink, "run");
     event_set_text(event, "origin", "real");
     event_set_text(event, "job", "train");
-    event_set_text(event, "model", tr->model.name);
+    event_set_text(event, "model", tr->gan ? event_text(t->layers, "name", "gan") : tr->model.name);
     event_set_text(event, "data", t->data);
     event_set_integer(event, "ranks", comm_size(tr->comm));
     json_object_set_new(event, "hosts", json_pack("[s]", host));
     event_set_text(event, "device", "cpu");
     event_set_integer(event, "threads", threads_of(tr));
-    event_set_integer(event, "parameters", (long long)tr->model.parameters);
+    event_set_integer(event, "parameters",
+                      (long long)(tr->model.parameters + (tr->gan ? tr->gan->model.parameters : 0)));
     event_set_integer(event, "batch", t->batch);
     event_set_integer(event, "global_batch", tr->global_batch);
     event_set_integer(event, "train_samples", tr->train.rows);

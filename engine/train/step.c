@@ -100,38 +100,32 @@ bool trainer_loss_is_finite(struct trainer *tr, const char *what, double loss, l
 /* --- the step --- */
 
 /*
- * Behind the gradients travel the loss and rank 0's word. Whole numbers below 2^24 and their sum with zeros are exact
- * in a float, so every rank reads what rank 0 said: the low four bits are its wishes, the rest is how much of the
- * time is over.
+ * Whole numbers below 2^24 and their sum with zeros are exact in a float, so every rank reads what rank 0 said: the low
+ * four bits are its wishes, the rest is how much of the time is over.
  */
-static void put_word(struct trainer *tr, double loss, int wants, double now)
+float trainer_word(const struct trainer *tr, int wants)
 {
-    float *word = tr->gradients + tr->model.parameters;
     double seconds = tr->t->seconds;
-    word[0] = (float)loss;
-    word[1] = 0;
-    if (comm_rank(tr->comm) == 0) {
-        double share = seconds > 0 ? fmin(1, (now - tr->began) / seconds) : 0;
-        word[1] = (float)(wants + 16 * (int)(share * 1e5));
-    }
+    if (comm_rank(tr->comm) != 0)
+        return 0;
+    double share = seconds > 0 ? fmin(1, (sink_clock() - tr->began) / seconds) : 0;
+    return (float)(wants + 16 * (int)(share * 1e5));
 }
 
-static double take_word(struct trainer *tr, int *want)
+void trainer_take_word(struct trainer *tr, float word, int *want)
 {
-    const float *word = tr->gradients + tr->model.parameters;
-    int said = (int)word[1], parts = said / 16;
+    int said = (int)word, parts = said / 16;
     *want = said & 15;
     tr->share = parts / 1e5;
-    return word[0];
 }
 
-static double rate_now(const struct trainer *tr)
+double trainer_rate(const struct trainer *tr)
 {
     double step = tr->total_steps > 0 ? (double)tr->step : tr->share * (STAMPS - 1);
     return learning_rate_at(&tr->rate, step, trainer_epoch(tr));
 }
 
-static void count(struct trainer *tr, double data_s, double compute_s, double comm_s, double loss)
+void trainer_count(struct trainer *tr, double data_s, double compute_s, double comm_s, double loss)
 {
     meter_add(&tr->step_meter, data_s, compute_s, comm_s, loss);
     meter_add(&tr->rank_meter, data_s, compute_s, comm_s, loss);
@@ -144,15 +138,19 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     if (!local_gradients(tr, &loss, &data_s, e))
         return false;
     double t1 = sink_clock();
-    put_word(tr, loss, wants, t1);
+    /* Behind the gradients travel the loss and rank 0's word. */
+    float *word = tr->gradients + tr->model.parameters;
+    word[0] = (float)loss;
+    word[1] = trainer_word(tr, wants);
     size_t length = tr->reproducible ? reproducible_length(tr->reproducible) : tr->model.parameters + EXTRAS;
-    if (!comm_allreduce(tr->comm, tr->algo, tr->gradients, length, tr->sample_hops ? tr->hops : NULL, e))
+    if (!comm_allreduce(tr->comm, tr->algo, tr->gradients, length, tr->sample_hops ? tr->hops[0] : NULL, e))
         return false;
     if (tr->reproducible)
         reproducible_take_state(tr->reproducible, tr->network);
     double t2 = sink_clock();
-    loss = take_word(tr, want);
-    tr->lr = rate_now(tr);
+    loss = word[0];
+    trainer_take_word(tr, word[1], want);
+    tr->lr = trainer_rate(tr);
     if (!trainer_loss_is_finite(tr, "the loss", loss, tr->step + 1, e) ||
         !optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
         return false;
@@ -160,7 +158,7 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
         return diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
                         network_gradient_not_finite(tr->network, tr->gradients), e);
     double comm_s = t2 - t1 + tr->layers_s;
-    count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, loss);
+    trainer_count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, loss);
     tr->step++;
     tr->grad_norm = sqrt(squares);
     return true;

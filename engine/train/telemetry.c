@@ -22,6 +22,23 @@ void meter_add(struct meter *m, double data_s, double compute_s, double comm_s, 
     m->loss += loss;
 }
 
+void meter_add_gan(struct meter *m, const struct gan_figures *figures)
+{
+    m->gan = true;
+    m->figures.loss_d += figures->loss_d;
+    m->figures.loss_g += figures->loss_g;
+    m->figures.d_real += figures->d_real;
+    m->figures.d_fake += figures->d_fake;
+}
+
+void telemetry_gan(json_t *event, const struct gan_figures *sums, double n)
+{
+    event_set_number(event, "loss_d", sums->loss_d / n);
+    event_set_number(event, "loss_g", sums->loss_g / n);
+    event_set_number(event, "d_real", sums->d_real / n);
+    event_set_number(event, "d_fake", sums->d_fake / n);
+}
+
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
                     long global_batch, double lr, double grad_norm, struct error *e)
 {
@@ -37,6 +54,8 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
     event_set_number(event, "data_s", m->data_s / n);
     event_set_number(event, "lr", lr);
     event_set_number(event, "grad_norm", grad_norm);
+    if (m->gan)
+        telemetry_gan(event, &m->figures, n);
     return sink_emit(sink, event, e);
 }
 

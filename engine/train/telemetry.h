@@ -10,20 +10,33 @@
 #include "engine/base/sink.h"
 #include "engine/comm/comm.h"
 
+/* What a gan's step tells beside the loss; means over samples. */
+struct gan_figures {
+    double loss_d, loss_g;
+    double d_real,
+        d_fake; /* the probability of being real that D gives to real images, and to generated ones */
+};
+
 struct meter {
     long steps;
     double began; /* sink_clock when it was emptied */
     double data_s, compute_s, comm_s;
     double loss; /* sum over the steps */
+    bool gan;
+    struct gan_figures figures; /* of a gan: sums over the steps */
 };
 
 void meter_reset(struct meter *m);
 /* One step more. */
 void meter_add(struct meter *m, double data_s, double compute_s, double comm_s, double loss);
+void meter_add_gan(struct meter *m, const struct gan_figures *figures);
 
 /* One `step` event of the steps in the meter: the times of one step are their means, loss too. */
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
                     long global_batch, double lr, double grad_norm, struct error *e);
+
+/* The figures of a gan as fields: the sums divided by n. */
+void telemetry_gan(json_t *event, const struct gan_figures *sums, double n);
 
 /* One `rank` event for each rank, from that rank's meter. Collective. */
 bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch,

@@ -58,8 +58,9 @@ static bool report(struct trainer *tr, int want, struct error *e)
         tr->next_step_event = now + STEP_EVENTS_S;
         meter_reset(&tr->step_meter);
     }
-    if (tr->sample_hops && !hop_log_emit(tr->comm, tr->hops, tr->ops++, tr->algo, tr->sink, e))
-        return false;
+    for (int i = 0; tr->sample_hops && i < 2 && tr->hops[i]; i++)
+        if (!hop_log_emit(tr->comm, tr->hops[i], tr->ops++, tr->algo, tr->sink, e))
+            return false;
     tr->sample_hops = want & WANT_HOPS;
     if (want & WANT_RANKS) {
         if (!telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, tr->samples, e))
@@ -69,11 +70,18 @@ static bool report(struct trainer *tr, int want, struct error *e)
     return true;
 }
 
+/* Of the parameters: what trained alike, bit by bit, has the same. */
+static uint64_t hash(const struct trainer *tr)
+{
+    uint64_t one = network_hash(tr->network);
+    return tr->gan ? one * 31 + network_hash(tr->gan->generator) : one;
+}
+
 /* Every rank must have the same parameters, bit for bit: else the ranks train different models. */
 static bool compare_parameters(struct trainer *tr, struct error *e)
 {
     /* 48 bits are exact in a double, and so is the comparison of the largest with the smallest. */
-    double mine = (double)(network_hash(tr->network) >> 16), range[2] = {mine, -mine};
+    double mine = (double)(hash(tr) >> 16), range[2] = {mine, -mine};
     if (!comm_max_double(tr->comm, range, 2, e))
         return false;
     if (range[0] == -range[1])
@@ -95,25 +103,29 @@ static bool compare_parameters(struct trainer *tr, struct error *e)
  * Each rank's batchnorm keeps running statistics of the samples it saw (all the same where it is synchronised): what
  * the model is tested and saved with is their mean over the ranks.
  */
-bool trainer_share_state(struct trainer *tr, struct error *e)
+static bool share_state(struct trainer *tr, struct network *network, struct error *e)
 {
-    size_t n = tr->model.states;
+    size_t n = network->model.states;
     int ranks = comm_size(tr->comm);
     if (n == 0 || ranks == 1 || tr->reproducible)
         return true;
-    if (!comm_allreduce(tr->comm, tr->algo, tr->network->state, n, NULL, e))
+    if (!comm_allreduce(tr->comm, tr->algo, network->state, n, NULL, e))
         return false;
     for (size_t i = 0; i < n; i++)
-        tr->network->state[i] /= (float)ranks;
+        network->state[i] /= (float)ranks;
     return true;
 }
 
-/* Of the parameters: what trained alike, bit by bit, has the same. */
+bool trainer_share_state(struct trainer *tr, struct error *e)
+{
+    return share_state(tr, tr->network, e) && (!tr->gan || share_state(tr, tr->gan->generator, e));
+}
+
 static void set_hash(const struct trainer *tr, json_t *event)
 {
-    char hash[24];
-    snprintf(hash, sizeof hash, "%016" PRIx64, network_hash(tr->network));
-    event_set_text(event, "hash", hash);
+    char text[24];
+    snprintf(text, sizeof text, "%016" PRIx64, hash(tr));
+    event_set_text(event, "hash", text);
 }
 
 void trainer_leave_out(struct trainer *tr, double seconds)
@@ -123,11 +135,21 @@ void trainer_leave_out(struct trainer *tr, double seconds)
     tr->rank_meter.began += seconds;
 }
 
+/* One model's loss and accuracy on the test set, and what it shows of itself. */
+static bool test_one(struct trainer *tr, struct error *e)
+{
+    struct samples samples = {.sink = tr->sink, .step = tr->step, .seed = tr->t->seed};
+    bool first = comm_rank(tr->comm) == 0;
+    return evaluate(tr->network, &tr->test, tr->comm, first ? &samples : NULL, &tr->loss, &tr->accuracy, e) &&
+           (!first || samples_written(&samples, tr->network, &tr->test, e));
+}
+
 bool trainer_test(struct trainer *tr, struct error *e)
 {
     double before = sink_clock();
+    struct gan_figures figures;
     if (!compare_parameters(tr, e) || !trainer_share_state(tr, e) ||
-        !evaluate(tr->network, &tr->test, tr->comm, tr->sink, &tr->loss, &tr->accuracy, e))
+        !(tr->gan ? gan_test(tr, &figures, e) : test_one(tr, e)))
         return false;
     if (!isfinite(tr->loss)) /* the last step broke what no other has used yet */
         tr->bad_layer = network_first_not_finite(tr->network, e);
@@ -140,6 +162,8 @@ bool trainer_test(struct trainer *tr, struct error *e)
         event_set_number(event, "epoch", trainer_epoch(tr));
         event_set_number(event, "loss", tr->loss);
         event_set_number(event, "accuracy", tr->accuracy);
+        if (tr->gan)
+            telemetry_gan(event, &figures, 1);
         set_hash(tr, event);
         if (!sink_emit(tr->sink, event, e))
             return false;
@@ -153,7 +177,7 @@ static bool between_steps(struct trainer *tr, struct error *e)
 {
     long every = tr->t->checkpoint_every;
     bool epoch_ends = tr->step % tr->order.steps_per_epoch == 0;
-    if (epoch_ends && !trainer_test(tr, e))
+    if ((epoch_ends || (tr->gan && gan_shows(tr->step))) && !trainer_test(tr, e))
         return false;
     return !(epoch_ends || (every > 0 && tr->step % every == 0)) || trainer_save(tr, e);
 }
@@ -177,7 +201,7 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     meter_reset(&tr->rank_meter);
     for (int want = 0;
          !(want & (WANT_STOP | WANT_END)) && (tr->total_steps == 0 || tr->step < tr->total_steps);) {
-        if (!trainer_step(tr, wants(tr), &want, e) || !report(tr, want, e))
+        if (!(tr->gan ? gan_step : trainer_step)(tr, wants(tr), &want, e) || !report(tr, want, e))
             return false;
         tr->evaluated = false;
         if (want & WANT_STOP) {

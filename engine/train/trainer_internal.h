@@ -11,6 +11,7 @@
 #include "engine/nn/learning_rate.h"
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
+#include "engine/train/gan.h"
 #include "engine/train/reproducible.h"
 #include "engine/train/telemetry.h"
 #include "engine/train/trainer.h"
@@ -23,6 +24,8 @@ enum {
 /* What rank 0 wants of all, as one small number that only it puts into the sum. */
 enum { WANT_STOP = 1, WANT_RANKS = 2, WANT_HOPS = 4, WANT_END = 8 };
 
+struct checkpoint;
+
 struct trainer {
     const struct job *job;
     const struct job_train *t;
@@ -32,7 +35,8 @@ struct trainer {
 
     /* setup.c */
     struct dataset train, test;
-    struct model_spec model;
+    struct gan *gan;         /* of a job of two networks; NULL: there is one */
+    struct model_spec model; /* of a gan the discriminator, and so on */
     struct backend *backend;
     struct network *network;
     struct reproducible *reproducible; /* computes the gradients in place of network; NULL: network does */
@@ -41,7 +45,7 @@ struct trainer {
     struct learning_rate rate;
     struct order order;
     struct loader *loader;
-    struct hop_log *hops;
+    struct hop_log *hops[2];   /* of a step's allreduce; of a gan's second */
     struct rank_sum all_ranks; /* what layers that look across ranks are handed */
     float *gradients;          /* of comm: what the allreduce sums */
     float *part;               /* where a batch's gradient is computed that is added to others; NULL: there */
@@ -76,9 +80,19 @@ struct trainer {
 bool trainer_set_up(struct trainer *tr, struct error *e);
 void trainer_tear_down(struct trainer *tr);
 bool trainer_emit_run(struct trainer *tr, struct error *e);
+/* Parts of it that a gan shares. */
+bool trainer_open_backend(struct trainer *tr, struct error *e);
+bool trainer_optimizer_spec(const struct trainer *tr, struct optimizer_spec *spec, struct error *e);
 
 /* step.c: one step on every rank; wants: what rank 0 asks for; *want: what it asked for, on every rank. */
 bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e);
+/* The number that carries rank 0's wishes to all; the others put 0. */
+float trainer_word(const struct trainer *tr, int wants);
+/* What the sum of those says. */
+void trainer_take_word(struct trainer *tr, float word, int *want);
+double trainer_rate(const struct trainer *tr);
+/* Puts a step into both meters. */
+void trainer_count(struct trainer *tr, double data_s, double compute_s, double comm_s, double loss);
 
 /* trainer.c. Collective: the network's running statistics become their mean over the ranks. */
 bool trainer_share_state(struct trainer *tr, struct error *e);
@@ -94,6 +108,8 @@ bool trainer_inference(struct trainer *tr, struct train_result *result, struct e
 
 /* saving.c. Collective. trainer_save: a disk that is full is a note, not an error. */
 bool trainer_save(struct trainer *tr, struct error *e);
+/* Of one model or of a gan, for writing and for reading. */
+void trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool optimizers);
 /* Goes on from the last checkpoint of job.train.resume, where there is one. */
 bool trainer_resume(struct trainer *tr, struct error *e);
 
