@@ -183,7 +183,7 @@ int cli_train(int argc, char **argv)
         {"reproducible", NULL, OPTION_FLAG, &t->reproducible, 0, 0, 0,
          "the same bits for 1, 2, 4, 8 ranks and any number of threads", NULL, NULL},
         {"checkpoint-every", "STEPS", OPTION_LONG, &t->checkpoint_every, 0, 1, 1e12,
-         "beside those after each epoch and at the end", NULL, NULL},
+         "keep one every STEPS too (else after each epoch and at the end)", NULL, NULL},
         {"autotune", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"bucket", "BYTES", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},

@@ -45,6 +45,32 @@ if __name__ == "__main__":
 PYTHON
 check "a reader of the published format finds the model's tensors" python3 "$scratch/plain.py" "$file"
 
+# The other way: a file as plain as others write them, without a word of ours, in an order of its own.
+cat >"$scratch/foreign.py" <<'PYTHON'
+import json, struct, sys
+sys.path.insert(0, sys.argv[2])
+from plain import read
+
+tensors, _ = read(sys.argv[1])
+header, data = {}, b""
+for name in sorted((n for n in tensors if not n.startswith("optimizer.")), reverse=True):
+    shape, values = tensors[name]
+    part = struct.pack("<%dd" % len(values), *values) # in float64
+    header[name] = {"dtype": "F64", "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+    data += part
+header = json.dumps(header).encode()
+open(sys.argv[3], "wb").write(struct.pack("<Q", len(header)) + header + data)
+PYTHON
+figures() { sed -nE '/"ev":"eval"/s/.*("loss":[^,]*,"accuracy":[^,]*,"hash":"[0-9a-f]+").*/\1/p'; }
+before=$(figures <<<"$out")
+python3 "$scratch/foreign.py" "$file" "$scratch" "${file/step-30/step-31}"
+expect "weights that others wrote are tested" 0 "$ringside" train --eval keep --json
+check "and are the same" test -n "$before" -a "$before" = "$(figures <<<"$out")"
+check "it was their file" grep -q '"ev":"eval","step":31,' <<<"$out"
+expect "but they tell nothing of a training to go on with" 2 "$ringside" train --resume keep --steps 40
+check "one sentence says so" grep -q "holds the state of no optimiser" <<<"$err"
+rm "${file/step-30/step-31}"
+
 cat >"$scratch/package.py" <<'PYTHON'
 import sys
 sys.path.insert(0, sys.argv[2])
