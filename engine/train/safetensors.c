@@ -294,7 +294,7 @@ static bool read_header(struct safetensors *f, struct error *e)
                          "%s is no whole safetensors file: its header would be %llu bytes long, the file has "
                          "%llu (and %d are allowed)",
                          f->path, (unsigned long long)length, (unsigned long long)file, MAX_HEADER);
-    char *text = malloc(length + 1);
+    char *text = calloc(1, length + 1);
     if (!text)
         return error_set(e, ERROR_FAILED, "not enough memory for the header of %s", f->path);
     json_error_t where;

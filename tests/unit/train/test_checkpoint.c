@@ -257,6 +257,45 @@ static void test_of_another_training(void **state)
     drop(&g);
 }
 
+/* Two networks in one file, as of a gan, and running statistics, which have no moments. */
+static void test_two_networks(void **state)
+{
+    (void)state;
+    static const char normed[] =
+        "{\"name\": \"normed\", \"input\": [1, 6, 6], \"layers\": [{\"kind\": \"conv2d\", "
+        "\"channels\": 3, \"kernel\": 3}, {\"kind\": \"batchnorm\"}]}";
+    struct given a, b, a2, b2;
+    struct error e = {0};
+    char note[600];
+    assert_true(make(&a, MODEL(4), "sgd") && make(&b, normed, "sgd"));
+    assert_true(make(&a2, MODEL(4), "sgd") && make(&b2, normed, "sgd"));
+    fill_all(&a, 1);
+    fill_all(&b, 5);
+    fill(b.network->state, b.model.states, 9);
+    struct checkpoint c = {.optimizer = "sgd", .step = 3, .epoch = 0.25};
+    checkpoint_add(&c, "one.", &a.model, a.network->parameters, a.network->state, a.optimizer);
+    checkpoint_add(&c, "two.", &b.model, b.network->parameters, b.network->state, b.optimizer);
+    assert_true(checkpoint_write(run, &c, NULL, &e));
+    struct safetensors *f = safetensors_open(file_of(3), &e);
+    assert_non_null(f);
+    assert_non_null(safetensors_find(f, "two.1.running_var"));
+    assert_non_null(safetensors_find(f, "optimizer.momentum_buffer.one.3.bias"));
+    assert_null(safetensors_find(f, "optimizer.momentum_buffer.two.1.running_var"));
+    safetensors_close(f);
+    struct checkpoint back = {.optimizer = "sgd"};
+    checkpoint_add(&back, "one.", &a2.model, a2.network->parameters, a2.network->state, a2.optimizer);
+    checkpoint_add(&back, "two.", &b2.model, b2.network->parameters, b2.network->state, b2.optimizer);
+    if (!checkpoint_read(run, &back, note, sizeof note, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(back.step, 3);
+    assert_true(back.epoch == 0.25);
+    assert_memory_equal(a.network->parameters, a2.network->parameters, a.model.parameters * sizeof(float));
+    assert_memory_equal(a.optimizer->first, a2.optimizer->first, a.model.parameters * sizeof(float));
+    assert_memory_equal(b.network->parameters, b2.network->parameters, b.model.parameters * sizeof(float));
+    assert_memory_equal(b.network->state, b2.network->state, b.model.states * sizeof(float));
+    drop(&a), drop(&b), drop(&a2), drop(&b2);
+}
+
 /* Whatever moment it is killed in, every file under a final name is whole. */
 static void test_killed_while_writing(void **state)
 {
@@ -317,6 +356,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_there_and_back, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_damaged, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_of_another_training, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_two_networks, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_killed_while_writing, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,6 +210,8 @@ static void test_refusals(void **state)
     expect_refused("too short");
     write_bytes("\xff\xff\xff\xff\xff\xff\xff\x7f{}", 10);
     expect_refused("header would be 9223372036854775807 bytes");
+    write_bytes("\0\0\0\0\0\0\0\0{}", 10);
+    expect_refused("begin with {");
     write_bytes("\x03\0\0\0\0\0\0\0{}", 10);
     expect_refused("header would be 3 bytes");
     struct error e = {0};
