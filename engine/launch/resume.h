@@ -7,8 +7,9 @@
 #include "engine/spec/job.h"
 
 /*
- * The job of a training run (named as rundir_find takes it), for the caller to change: model, data, recipe and ranks are
- * that run's; label and parent are empty. What is asked for is for the caller to say: resume or eval = dir.
+ * The job of a training run (named as rundir_find takes it), for the caller to change: model, data, recipe
+ * and ranks are that run's; label and parent are empty. What is asked for is for the caller to say: resume or
+ * eval = dir.
  */
 bool resume_job(const char *run, struct job *job, char dir[PATH_MAX], struct error *e);
 

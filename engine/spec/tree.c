@@ -1,12 +1,12 @@
 /*
  * tree.c - the binomial tree allreduce as a schedule: a reduce to rank 0, then a broadcast from it.
  *
- * Reduce, distance d = 1, 2, 4 ...: of every 2d ranks the one in the middle sends the sum of its half to the first, which
- * adds it to its own. Broadcast: the same messages the other way, the last first. The whole buffer travels each time, in 2
- * ceil(log2 N) rounds instead of the ring's 2(N-1): good for short vectors.
+ * Reduce, distance d = 1, 2, 4 ...: of every 2d ranks the one in the middle sends the sum of its half to the
+ * first, which adds it to its own. Broadcast: the same messages the other way, the last first. The whole
+ * buffer travels each time, in 2 ceil(log2 N) rounds instead of the ring's 2(N-1): good for short vectors.
  *
- * And the sum is always paired in the same way, ((0+1)+(2+3))+...: ranks that first add up 2^k parts of their own along
- * that tree get the same bits however many of the parts each of them has (--reproducible).
+ * And the sum is always paired in the same way, ((0+1)+(2+3))+...: ranks that first add up 2^k parts of their
+ * own along that tree get the same bits however many of the parts each of them has (--reproducible).
  */
 #include "engine/spec/schedule.h"
 

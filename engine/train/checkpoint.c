@@ -24,7 +24,7 @@ void checkpoint_add(struct checkpoint *c, const char *prefix, const struct model
         n->moment_count = optimizer_state(optimizer, n->moments);
 }
 
-/* --- what a file holds ------------------------------------------------------------------------------------------ */
+/* --- what a file holds --- */
 
 /* Calls each for every tensor of the checkpoint, in the order of the file, until one returns false. */
 typedef bool (*each_tensor)(void *self, const char *name, const struct layer_spec *layer,
@@ -63,7 +63,7 @@ static bool for_each_tensor(const struct checkpoint *c, each_tensor each, void *
     return true;
 }
 
-/* --- the files of a run ----------------------------------------------------------------------------------------- */
+/* --- the files of a run --- */
 
 static bool folder_of(const char *rundir, char folder[PATH_MAX], struct error *e)
 {
@@ -127,7 +127,7 @@ static void remove_old(const char *folder)
     free(steps);
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 struct parts {
     struct safetensors_part *part;
@@ -205,7 +205,7 @@ bool checkpoint_write(const char *rundir, const struct checkpoint *c, const stru
     return ok;
 }
 
-/* --- reading ---------------------------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static void describe_extents(int rank, const size_t *extent, char text[96])
 {
@@ -361,7 +361,7 @@ bool checkpoint_read(const char *rundir, struct checkpoint *c, char *note, size_
     return ok;
 }
 
-/* --- all ranks -------------------------------------------------------------------------------------------------- */
+/* --- all ranks --- */
 
 static bool broadcast(struct comm *comm, float *data, size_t n, struct error *e)
 {

@@ -1,11 +1,11 @@
 /*
  * checkpoint.h - what a run needs to go on as if it had never ended: RUN/checkpoints/step-N.safetensors.
  *
- * The file holds the parameters and running statistics under PyTorch's names ("0.weight", "1.running_mean"), the
- * optimiser's moments ("optimizer.exp_avg.0.weight") and, as metadata, the step, the seed, the global batch, the
- * optimiser, the job and a hash of the data. Nothing else is random or remembered: the order of the samples and dropout's
- * masks follow from seed and step. A file is there whole or not at all, and the last two are kept, so that one which a
- * disk has damaged since still leaves the one before.
+ * The file holds the parameters and running statistics under PyTorch's names ("0.weight", "1.running_mean"),
+ * the optimiser's moments ("optimizer.exp_avg.0.weight") and, as metadata, the step, the seed, the global
+ * batch, the optimiser, the job and a hash of the data. Nothing else is random or remembered: the order of
+ * the samples and dropout's masks follow from seed and step. A file is there whole or not at all, and the
+ * last two are kept, so that one which a disk has damaged since still leaves the one before.
  */
 #ifndef RINGSIDE_TRAIN_CHECKPOINT_H
 #define RINGSIDE_TRAIN_CHECKPOINT_H
@@ -43,12 +43,14 @@ void checkpoint_add(struct checkpoint *c, const char *prefix, const struct model
 bool checkpoint_write(const char *rundir, const struct checkpoint *c, const struct job *job, struct error *e);
 
 /*
- * Fills the buffers, c->step and c->epoch from the run's last checkpoint; where that one is damaged from the one before, which is
- * then the news in note (else ""). ERROR_INPUT where there is none, or it is of another model, optimiser or global batch.
+ * Fills the buffers, c->step and c->epoch from the run's last checkpoint; where that one is damaged from the
+ * one before, which is then the news in note (else ""). ERROR_INPUT where there is none, or it is of another
+ * model, optimiser or global batch.
  */
 bool checkpoint_read(const char *rundir, struct checkpoint *c, char *note, size_t note_size, struct error *e);
 
-/* The same for all ranks: rank 0 reads, all get what it read, or its error. note is filled on rank 0. Collective. */
+/* The same for all ranks: rank 0 reads, all get what it read, or its error. note is filled on rank 0.
+ * Collective. */
 bool checkpoint_share(struct comm *comm, const char *rundir, struct checkpoint *c, char *note,
                       size_t note_size, struct error *e);
 

@@ -1,8 +1,9 @@
 /*
- * inference.c - `--eval RUN`: the last checkpoint of a run on the test set, and how fast it answers at each batch size.
+ * inference.c - `--eval RUN`: the last checkpoint of a run on the test set, and how fast it answers at each
+ * batch size.
  *
- * A small batch answers soon, a large one many at once: latency and throughput are both told, each the median over
- * repeated forward passes on samples of the test set, already in memory. Rank 0 alone is timed.
+ * A small batch answers soon, a large one many at once: latency and throughput are both told, each the median
+ * over repeated forward passes on samples of the test set, already in memory. Rank 0 alone is timed.
  */
 #include "engine/train/trainer_internal.h"
 

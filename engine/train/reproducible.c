@@ -14,8 +14,8 @@ struct shard {
 };
 
 /*
- * A thread that makes, computes and frees its shards itself: oneDNN keeps scratch memory by thread, so what one thread
- * made another must not run.
+ * A thread that makes, computes and frees its shards itself: oneDNN keeps scratch memory by thread, so what
+ * one thread made another must not run.
  */
 struct worker {
     struct reproducible *r;
@@ -45,7 +45,7 @@ struct reproducible {
     int busy;
 };
 
-/* --- turns ------------------------------------------------------------------------------------------------------ */
+/* --- turns --- */
 
 static void *worker_main(void *argument)
 {
@@ -89,7 +89,7 @@ static bool take_turn(struct reproducible *r, task work, struct error *e)
     return true;
 }
 
-/* --- what workers do -------------------------------------------------------------------------------------------- */
+/* --- what workers do --- */
 
 static float *floats(size_t n)
 {
@@ -182,7 +182,7 @@ static bool sum_shards(struct worker *w)
     return true;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static bool check(const struct reproducible_spec *spec, struct error *e)
 {

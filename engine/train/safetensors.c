@@ -36,7 +36,7 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-/* --- reading: the bytes --------------------------------------------------------------------------------------- */
+/* --- reading: the bytes --- */
 
 static bool read_at(const struct safetensors *f, uint64_t at, void *to, size_t bytes, struct error *e)
 {
@@ -143,7 +143,7 @@ bool safetensors_hash(const struct safetensors *f, uint64_t *hash, struct error 
     return true;
 }
 
-/* --- reading: the header -------------------------------------------------------------------------------------- */
+/* --- reading: the header --- */
 
 static bool wrong(const struct safetensors *f, const char *name, struct error *e, const char *what)
 {
@@ -366,7 +366,7 @@ const struct safetensors_entry *safetensors_find(const struct safetensors *f, co
     return NULL;
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static size_t part_elements(const struct safetensors_part *p)
 {

@@ -1,14 +1,15 @@
 /*
  * safetensors.h - named tensors in a file that PyTorch, JAX and others read too.
  *
- * The format (Hugging Face, safetensors, 2022): a 64-bit little-endian number, the length of the header; the header, a
- * JSON object {"NAME": {"dtype": "F32", "shape": [64, 10], "data_offsets": [begin, end]}, ...,
- * "__metadata__": {"KEY": "text"}}, filled up with spaces to a multiple of 8; then the data, little-endian and plain, the
- * offsets counted from their beginning. The tensors must cover the data without gap or overlap.
+ * The format (Hugging Face, safetensors, 2022): a 64-bit little-endian number, the length of the header; the
+ * header, a JSON object {"NAME": {"dtype": "F32", "shape": [64, 10], "data_offsets": [begin, end]}, ...,
+ * "__metadata__": {"KEY": "text"}}, filled up with spaces to a multiple of 8; then the data, little-endian
+ * and plain, the offsets counted from their beginning. The tensors must cover the data without gap or
+ * overlap.
  *
- * A file is checked whole, but for the numbers in it, before anything is believed: errors are ERROR_INPUT and name the
- * file, what is wrong and what was expected. Data are read where they are asked for. A file is written whole or not at
- * all: to a temporary file beside it, flushed to the disk, renamed.
+ * A file is checked whole, but for the numbers in it, before anything is believed: errors are ERROR_INPUT and
+ * name the file, what is wrong and what was expected. Data are read where they are asked for. A file is
+ * written whole or not at all: to a temporary file beside it, flushed to the disk, renamed.
  */
 #ifndef RINGSIDE_TRAIN_SAFETENSORS_H
 #define RINGSIDE_TRAIN_SAFETENSORS_H
@@ -54,7 +55,8 @@ const struct safetensors_entry *safetensors_entry(const struct safetensors *f, i
 /* NULL where there is none of that name. */
 const struct safetensors_entry *safetensors_find(const struct safetensors *f, const char *name);
 
-/* Reads a tensor's elements as float, whatever they are stored as (a wider type is rounded to the nearest). */
+/* Reads a tensor's elements as float, whatever they are stored as (a wider type is rounded to the
+ * nearest). */
 bool safetensors_read(const struct safetensors *f, const struct safetensors_entry *entry, float *to,
                       struct error *e);
 

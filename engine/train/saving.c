@@ -1,5 +1,6 @@
 /*
- * saving.c - what a training leaves on the disk, and goes on from: engine/train/checkpoint.h for this trainer.
+ * saving.c - what a training leaves on the disk, and goes on from: engine/train/checkpoint.h for this
+ * trainer.
  */
 #include "engine/train/trainer_internal.h"
 

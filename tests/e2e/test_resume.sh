@@ -10,7 +10,7 @@ train=("$ringside" train --threads 1 --json)
 plan=(--model mlp --ranks 2 --batch 32 --epochs 2)
 # Step, loss, rate and gradient of every step, and the parameters' hash of every test.
 curve() { sed -nE '/"ev":"(step|eval)"/{s/.*"(step)":([0-9]+),/\2 /;s/"(samples_per_s|compute_s|comm_s|exposed_comm_s|data_s)":[^,}]*,?//g;p}'; }
-id_of() { ls "$runs" | grep -- "-$1\$"; }
+id_of() { basename "$runs"/*-"$1"; }
 saved() { (cd "$runs/$(id_of "$1")/checkpoints" && echo step-*); }
 
 expect "40 steps" 0 "${train[@]}" "${plan[@]}" --steps 40 --label straight

@@ -1,6 +1,7 @@
 /*
- * Checkpoints: what is written comes back bit by bit under PyTorch's names; the last two are kept; a damaged one is passed
- * over, one of another training refused; a process that is killed while writing leaves only whole files.
+ * Checkpoints: what is written comes back bit by bit under PyTorch's names; the last two are kept; a damaged
+ * one is passed over, one of another training refused; a process that is killed while writing leaves only
+ * whole files.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * The sharded gradient: the same bits for 1, 2, 4 and 8 ranks and any number of threads, and but for rounding that of one
- * network over the whole batch. The ranks' allreduce is carried out here on arrays, as engine/spec/tree.c says.
+ * The sharded gradient: the same bits for 1, 2, 4 and 8 ranks and any number of threads, and but for rounding
+ * that of one network over the whole batch. The ranks' allreduce is carried out here on arrays, as
+ * engine/spec/tree.c says.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,8 @@ static const char plain[] =
     "\"kernel\": 3}, {\"kind\": \"relu\"}, {\"kind\": \"maxpool\", \"size\": 2}, {\"kind\": \"flatten\"}, "
     "{\"kind\": \"dense\", \"units\": 5}]}";
 
-/* What depends on which samples are computed together (batchnorm) and on where a sample stands in the batch (dropout). */
+/* What depends on which samples are computed together (batchnorm) and on where a sample stands in the
+ * batch (dropout). */
 static const char normed[] =
     "{\"name\": \"normed\", \"input\": [1, 8, 8], \"layers\": [{\"kind\": \"conv2d\", \"channels\": 6, "
     "\"kernel\": 3}, {\"kind\": \"batchnorm\"}, {\"kind\": \"relu\"}, {\"kind\": \"dropout\", \"rate\": "
@@ -143,8 +145,8 @@ static void test_same_bits(void **state)
 }
 
 /*
- * Batchnorm's running statistics move by a tenth towards those of the step, the mean over the shards: of the means that
- * is the mean of the whole batch, which a convolution computed by hand must have too.
+ * Batchnorm's running statistics move by a tenth towards those of the step, the mean over the shards: of the
+ * means that is the mean of the whole batch, which a convolution computed by hand must have too.
  */
 static void test_running_statistics(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * The safetensors reader against a file that PyTorch wrote, files made here that are wrong in every way the format
- * forbids, and thousands of seeded mutations; the writer against the bytes of the published format.
+ * The safetensors reader against a file that PyTorch wrote, files made here that are wrong in every way the
+ * format forbids, and thousands of seeded mutations; the writer against the bytes of the published format.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -220,7 +220,8 @@ static void test_refusals(void **state)
     assert_null(safetensors_open(folder, &e));
     assert_int_equal(e.kind, ERROR_INPUT);
     safetensors_close(NULL);
-    /* And what is allowed: no tensor at all, spaces behind the header, data in another order than the names. */
+    /* And what is allowed: no tensor at all, spaces behind the header, data in another order than the
+     * names. */
     write_header("{}      ", 0);
     struct safetensors *f = safetensors_open(path, &e);
     assert_non_null(f);
@@ -232,7 +233,8 @@ static void test_refusals(void **state)
     safetensors_close(f);
 }
 
-/* Whatever the bytes are, the reader reads within them or says a sentence; it finds no way out of the file. */
+/* Whatever the bytes are, the reader reads within them or says a sentence; it finds no way out of the
+ * file. */
 static void test_mutations(void **state)
 {
     (void)state;
