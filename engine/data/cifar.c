@@ -5,6 +5,7 @@
 #include "engine/data/gz.h"
 #include "engine/data/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,8 +92,8 @@ static bool missing(const struct set *set, const char *file, const char *folder,
 /* Where the named set lies: the first place that has its folder, else the first one looked at. */
 static bool find_folder(const struct set *set, char folder[PATH_MAX], struct error *e)
 {
-    char home[PATH_MAX], course[PATH_MAX], inside[64] = "data/";
-    strcat(inside, set->folder);
+    char home[PATH_MAX], course[PATH_MAX], inside[64];
+    snprintf(inside, sizeof inside, "data/%s", set->folder);
     if (!ringside_home(home, e) || !path_join(folder, home, inside, e))
         return false;
     if (access(folder, R_OK) == 0)
@@ -104,40 +105,53 @@ static bool find_folder(const struct set *set, char folder[PATH_MAX], struct err
     return true;
 }
 
-/* Adds a file's records to what is there. */
-static bool read_file(const struct set *set, const char *path, struct byte_images *b, struct dataset *d,
-                      struct error *e)
+/* Room for so many more images. */
+static bool grow(struct byte_images *b, size_t rows, const char *path, struct error *e)
 {
-    size_t record = (size_t)set->label_bytes + PIXELS, bytes;
-    uint8_t *data;
-    if (!gz_read(path, FILE_MAX_BYTES, &data, &bytes, e))
-        return false;
-    size_t rows = bytes / record, all = d->rows + rows;
-    bool ok = rows > 0 && bytes % record == 0;
-    if (!ok)
-        error_set(
+    uint8_t *pixels = realloc(b->pixels, rows * PIXELS);
+    if (pixels)
+        b->pixels = pixels;
+    int32_t *labels = realloc(b->labels, rows * sizeof *labels);
+    if (labels)
+        b->labels = labels;
+    return (pixels && labels) ||
+           error_set(e, ERROR_FAILED, "%s: not enough memory for %zu images", path, rows);
+}
+
+static bool add_records(const struct set *set, const uint8_t *data, size_t bytes, const char *path,
+                        struct byte_images *b, struct dataset *d, struct error *e)
+{
+    size_t record = (size_t)set->label_bytes + PIXELS, rows = bytes / record;
+    if (rows == 0 || bytes % record != 0)
+        return error_set(
             e, ERROR_INPUT,
             "%s has %zu bytes: expected a whole number of records of %zu (the published file has 10 000, "
             "CIFAR-100's train.bin 50 000); fetch it again",
             path, bytes, record);
-    uint8_t *pixels = ok ? realloc(b->pixels, all * PIXELS) : NULL;
-    if (pixels)
-        b->pixels = pixels;
-    int32_t *labels = ok ? realloc(b->labels, all * sizeof *labels) : NULL;
-    if (labels)
-        b->labels = labels;
-    if (ok && (!pixels || !labels))
-        ok = error_set(e, ERROR_FAILED, "%s: not enough memory for %zu images", path, all);
-    for (size_t i = 0; ok && i < rows; i++) {
+    if (!grow(b, d->rows + rows, path, e))
+        return false;
+    for (size_t i = 0; i < rows; i++) {
         const uint8_t *from = data + i * record;
         int label = from[set->label_bytes - 1];
         if (label >= set->classes)
-            ok = error_set(e, ERROR_INPUT, "%s: record %zu has the class %d, expected 0 to %d", path, i + 1,
-                           label, set->classes - 1);
-        labels[d->rows + i] = label;
-        memcpy(pixels + (d->rows + i) * PIXELS, from + set->label_bytes, PIXELS);
+            return error_set(e, ERROR_INPUT, "%s: record %zu has the class %d, expected 0 to %d", path, i + 1,
+                             label, set->classes - 1);
+        b->labels[d->rows + i] = label;
+        memcpy(b->pixels + (d->rows + i) * PIXELS, from + set->label_bytes, PIXELS);
     }
     d->rows += (uint32_t)rows;
+    return true;
+}
+
+/* Adds a file's records to what is there. */
+static bool read_file(const struct set *set, const char *path, struct byte_images *b, struct dataset *d,
+                      struct error *e)
+{
+    size_t bytes;
+    uint8_t *data;
+    if (!gz_read(path, FILE_MAX_BYTES, &data, &bytes, e))
+        return false;
+    bool ok = add_records(set, data, bytes, path, b, d, e);
     free(data);
     return ok;
 }

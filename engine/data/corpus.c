@@ -9,25 +9,27 @@
 #define CORPUS_MAX_BYTES ((size_t)256 << 20)
 enum { TEST_SHARE = 10, NAME_MAX_LENGTH = 100 };
 
-/* at: just behind the form feed. Ends the name with a 0; *text is what comes behind it. */
-static bool read_name(char *at, const char *end, const char *path, struct corpus_page *p, char **text,
-                      struct error *e)
+/* at: just behind the form feed. Ends the name with a 0; the page's text comes back, or NULL. */
+static char *read_name(char *at, const char *end, const char *path, struct corpus_page *p, struct error *e)
 {
     char *line_end = memchr(at, '\n', (size_t)(end - at));
     size_t length = line_end ? (size_t)(line_end - at) : 0;
-    if (length == 0 || length > NAME_MAX_LENGTH)
-        return error_set(e, ERROR_INPUT, "%s: a form feed is not followed by a page's name on a line", path);
+    if (!line_end || length == 0 || length > NAME_MAX_LENGTH) {
+        error_set(e, ERROR_INPUT, "%s: a form feed is not followed by a page's name on a line", path);
+        return NULL;
+    }
     *line_end = 0;
     p->name = at;
     const char *dot = strrchr(at, '.');
-    if (!dot || dot[1] < '0' || dot[1] > '9')
-        return error_set(
-            e, ERROR_INPUT,
-            "%s: page \"%s\" does not end with a dot and its section's digit, as \"open.2\" does", path, at);
+    if (!dot || dot[1] < '0' || dot[1] > '9') {
+        error_set(e, ERROR_INPUT,
+                  "%s: page \"%s\" does not end with a dot and its section's digit, as \"open.2\" does", path,
+                  at);
+        return NULL;
+    }
     p->calls = dot[1] == '2' || dot[1] == '3';
     p->hash = hash_text(p->name);
-    *text = line_end + 1;
-    return true;
+    return line_end + 1;
 }
 
 static bool check_text(const struct corpus_page *p, const char *path, struct error *e)
@@ -59,10 +61,10 @@ static bool split(struct corpus *c, size_t bytes, const char *path, struct error
         }
         struct corpus_page *p = &c->pages[c->page_count++];
         memset(p, 0, sizeof *p); /* for training */
-        char *text = NULL, *next;
-        if (!read_name(at + 1, end, path, p, &text, e))
+        char *text = read_name(at + 1, end, path, p, e);
+        if (!text)
             return false;
-        next = memchr(text, '\f', (size_t)(end - text));
+        char *next = memchr(text, '\f', (size_t)(end - text));
         at = next ? next : end;
         p->text = text;
         p->bytes = (size_t)(at - text);

@@ -8,41 +8,40 @@
 
 enum { MOST_PIXELS = 200000000 };
 
-/* How often each class is a target. count: d->classes zeros. */
-static bool count_classes(const struct dataset *d, long *count, long *all, struct error *e)
+/* How often each class is a target, d->classes numbers that the caller frees; NULL where memory is short. */
+static long *count_classes(const struct dataset *d)
 {
     int32_t *classes = malloc((size_t)d->targets * sizeof *classes);
-    if (!classes)
-        return error_set(e, ERROR_FAILED, "not enough memory to count classes");
-    for (uint32_t row = 0; row < d->rows; row++) {
+    long *count = calloc((size_t)d->classes, sizeof *count);
+    for (uint32_t row = 0; classes && count && row < d->rows; row++) {
         dataset_classes(d, row, classes);
         for (int k = 0; k < d->targets; k++)
             count[classes[k]]++;
     }
-    *all = (long)d->rows * d->targets;
+    if (!classes) {
+        free(count);
+        count = NULL;
+    }
     free(classes);
-    return true;
+    return count;
 }
 
 static bool weigh_classes(const struct dataset *train, const struct dataset *test, struct dataset_facts *f,
                           struct error *e)
 {
-    long all[2] = {0}, *count[2];
-    const struct dataset *part[2] = {train, test};
-    bool ok = true;
-    for (int p = 0; p < 2; p++) {
-        count[p] = calloc((size_t)part[p]->classes, sizeof *count[p]);
-        ok = ok && (count[p] || error_set(e, ERROR_FAILED, "not enough memory to count classes"));
-        ok = ok && count_classes(part[p], count[p], &all[p], e);
+    long *in_train = count_classes(train), *in_test = count_classes(test);
+    bool ok = in_train && in_test;
+    if (ok) {
+        for (int k = 1; k < train->classes; k++)
+            if (in_train[k] > in_train[f->largest])
+                f->largest = k;
+        f->share[0] = (double)in_train[f->largest] / ((double)train->rows * train->targets);
+        f->share[1] = (double)in_test[f->largest] / ((double)test->rows * test->targets);
+    } else {
+        error_set(e, ERROR_FAILED, "not enough memory to count %d classes", train->classes);
     }
-    for (int k = 1; ok && k < train->classes; k++)
-        if (count[0][k] > count[0][f->largest])
-            f->largest = k;
-    for (int p = 0; p < 2; p++) {
-        if (ok)
-            f->share[p] = (double)count[p][f->largest] / (double)all[p];
-        free(count[p]);
-    }
+    free(in_train);
+    free(in_test);
     return ok;
 }
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* *data is owned by the caller (NULL for an empty file); more than max_bytes is an error. */
+/* *data is owned by the caller; more than max_bytes is an error. */
 bool gz_read(const char *path, size_t max_bytes, uint8_t **data, size_t *bytes, struct error *e);
 
 #endif

@@ -68,9 +68,10 @@ bool mnist_read(const char *folder, enum dataset_part part, struct dataset *d, s
     if (!idx_read(labels_path, 1, &labels, e))
         return false;
     b->labels = malloc(d->rows * sizeof *b->labels);
-    bool ok = b->labels ? check_labels(&labels, labels_path, d->rows, images_path, e)
-                        : error_set(e, ERROR_FAILED, "not enough memory for %u labels", d->rows);
-    for (uint32_t i = 0; ok && i < d->rows; i++)
+    bool ok = check_labels(&labels, labels_path, d->rows, images_path, e);
+    if (ok && !b->labels)
+        ok = error_set(e, ERROR_FAILED, "not enough memory for %u labels", d->rows);
+    for (uint32_t i = 0; ok && b->labels && i < d->rows; i++)
         b->labels[i] = labels.data[i];
     idx_free(&labels);
     return ok;

@@ -130,18 +130,20 @@ static int by_hash(const void *a, const void *b)
     return hx != hy ? (hx < hy ? -1 : 1) : strcmp(x, y);
 }
 
-/* The name of the last picture, in the order of hashes, that is for testing: those up to it are. */
-static bool last_test(const struct names *n, char **last, struct error *e)
+/* The name of the last picture, in the order of hashes, that is for testing: those up to it are. NULL: no memory. */
+static char *last_test(const struct names *n, struct error *e)
 {
-    char **order = malloc((size_t)n->count * sizeof *order);
-    if (!order)
-        return error_set(e, ERROR_FAILED, "not enough memory for the names in a folder");
+    char **order = n->count > 0 ? calloc((size_t)n->count, sizeof *order) : NULL;
+    if (!order) {
+        error_set(e, ERROR_FAILED, "not enough memory for the names in a folder");
+        return NULL;
+    }
     memcpy(order, n->name, (size_t)n->count * sizeof *order);
     qsort(order, (size_t)n->count, sizeof *order, by_hash);
     int tests = n->count / TEST_SHARE ? n->count / TEST_SHARE : 1;
-    *last = order[tests - 1];
+    char *last = order[tests - 1];
     free(order);
-    return true;
+    return last;
 }
 
 /* A class's pictures: all in the given part, or, where split, a tenth of them in the test set. */
@@ -159,10 +161,12 @@ static bool add_class(struct packing *p, const char *parent, uint32_t class, boo
             "%s has %d pictures in the formats PGM and PPM (.pgm, .ppm, .pnm), expected at least %d; "
             "ImageMagick's 'mogrify -format ppm' converts others",
             folder, n.count, split ? 2 : 1);
-    ok = ok && (!split || last_test(&n, &last, e));
+    if (ok && split)
+        ok = (last = last_test(&n, e)) != NULL;
     for (int i = 0; ok && i < n.count; i++) {
-        bool test = split ? by_hash(&n.name[i], &last) <= 0 : part == DATASET_TEST;
-        ok = add_picture(p, test ? DATASET_TEST : DATASET_TRAIN, folder, n.name[i], class, e);
+        if (last)
+            part = by_hash(&n.name[i], &last) <= 0 ? DATASET_TEST : DATASET_TRAIN;
+        ok = add_picture(p, part, folder, n.name[i], class, e);
     }
     names_free(&n);
     return ok;

@@ -33,7 +33,6 @@ enum {
     SHARDS_MAX_CLASSES = 1 << 20,
     SHARD_BYTES = 256 << 10,
 };
-#define SHARDS_MAGIC "RSHARDS\n"
 
 /* What the header says. */
 struct shards_header {

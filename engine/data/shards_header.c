@@ -5,11 +5,13 @@
 #include <math.h>
 #include <zlib.h>
 
+static const uint8_t shards_magic[8] = {'R', 'S', 'H', 'A', 'R', 'D', 'S', '\n'};
+
 enum { MAX_EXTENT = 1 << 14 };
 
 void shards_header_pack(const struct shards_header *h, uint8_t b[SHARDS_HEADER_BYTES])
 {
-    memcpy(b, SHARDS_MAGIC, 8);
+    memcpy(b, shards_magic, sizeof shards_magic);
     put_u32(b + 8, SHARDS_VERSION);
     put_u32(b + 12, (uint32_t)h->shape.channels);
     put_u32(b + 16, (uint32_t)h->shape.height);
@@ -51,7 +53,7 @@ static bool plausible(const struct shards_header *h)
 bool shards_header_unpack(const uint8_t b[SHARDS_HEADER_BYTES], const char *path, struct shards_header *h,
                           struct error *e)
 {
-    if (memcmp(b, SHARDS_MAGIC, 8) != 0)
+    if (memcmp(b, shards_magic, sizeof shards_magic) != 0)
         return error_set(
             e, ERROR_INPUT,
             "%s is no file of shards; 'ringside data pack DIR %s' makes one from a folder of class "

@@ -1,5 +1,6 @@
 #include "engine/data/shards.h"
 
+#include "engine/base/paths.h"
 #include "engine/data/little_endian.h"
 #include "engine/data/source.h"
 
@@ -30,7 +31,7 @@ struct shards {
 static bool map_file(struct shards *s, struct error *e)
 {
     uint8_t header[SHARDS_HEADER_BYTES];
-    struct stat st;
+    struct stat st = {0};
     int fd = open(s->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return error_errno(e, ERROR_INPUT, "%s cannot be opened", s->path);
@@ -122,10 +123,7 @@ static void shards_close(struct shards *s)
 
 static bool shards_open(struct shards *s, const char *path, struct error *e)
 {
-    if (strlen(path) >= sizeof s->path)
-        return error_set(e, ERROR_INPUT, "the path %.60s... is longer than this system allows", path);
-    strcpy(s->path, path);
-    if (!map_file(s, e))
+    if (!path_join(s->path, path, "", e) || !map_file(s, e))
         return false;
     s->shard_count = (s->h.rows[0] + s->h.rows[1] - 1) / s->h.shard_rows + 1;
     s->checked = calloc(s->shard_count, sizeof *s->checked);

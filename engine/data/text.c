@@ -56,8 +56,8 @@ static bool add_sample(struct text *t, struct dataset *d, struct sample sample, 
 {
     if (d->rows == t->sample_room) {
         size_t room = t->sample_room ? 2 * t->sample_room : 1 << 12;
-        struct sample *grown = realloc(t->samples, room * sizeof *grown);
-        if (!grown || room > UINT32_MAX / 2)
+        struct sample *grown = room <= UINT32_MAX ? realloc(t->samples, room * sizeof *grown) : NULL;
+        if (!grown)
             return error_set(e, ERROR_FAILED, "not enough memory for the samples of a text");
         t->samples = grown;
         t->sample_room = room;

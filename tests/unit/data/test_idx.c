@@ -8,45 +8,24 @@
 
 #include "engine/data/idx.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "tests/unit/data/scratch.h"
+
 #include <zlib.h>
 
-static char folder[] = "/tmp/ringside-idx-XXXXXX";
-static char path[64];
+static const char *path;
 
 /* magic 2051 (three dimensions of bytes), 2 images of 2 x 3 */
 static const unsigned char whole[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2,  0,  0,
                                       0, 3, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255};
 
-static int make_folder(void **state)
-{
-    (void)state;
-    if (!mkdtemp(folder))
-        return -1;
-    snprintf(path, sizeof path, "%s/file", folder);
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlink(path);
-    return rmdir(folder);
-}
-
 static void write_plain(const void *data, size_t n)
 {
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, n, f), n);
-    fclose(f);
+    path = scratch_write("file", data, n);
 }
 
 static size_t write_gz(const void *data, size_t n)
 {
+    path = scratch_write("file", "", 0);
     gzFile f = gzopen(path, "wb");
     assert_non_null(f);
     assert_int_equal(gzwrite(f, data, (unsigned)n), n);
@@ -172,7 +151,35 @@ static void test_missing(void **state)
     (void)state;
     unlink(path);
     expect_refused(3, "cannot be opened");
-    write_plain(whole, sizeof whole);
+}
+
+/* 4 000 damaged files, plain and compressed: read where they still make sense, else refused with a sentence. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    struct random r = random_stream(6, 1, 1);
+    size_t zipped = write_gz(whole, sizeof whole);
+    unsigned char gz[256];
+    FILE *f = fopen(path, "rb");
+    assert_true(zipped <= sizeof gz && fread(gz, 1, zipped, f) == zipped);
+    fclose(f);
+    for (int i = 0; i < 4000; i++) {
+        size_t bytes;
+        unsigned char *bad =
+            i % 2 ? damaged(gz, zipped, &r, &bytes) : damaged(whole, sizeof whole, &r, &bytes);
+        write_plain(bad, bytes);
+        struct idx idx;
+        struct error e = {0};
+        if (idx_read(path, 3, &idx, &e)) {
+            assert_int_equal(idx.elements, (size_t)idx.extent[0] * idx.extent[1] * idx.extent[2]);
+            assert_in_range(idx.elements, 1, 2 * sizeof whole);
+            idx_free(&idx);
+        } else {
+            assert_int_equal(e.kind, ERROR_INPUT);
+            assert_non_null(strstr(e.text, path));
+        }
+        free(bad);
+    }
 }
 
 int main(void)
@@ -181,7 +188,7 @@ int main(void)
         cmocka_unit_test(test_whole),       cmocka_unit_test(test_cut_short),
         cmocka_unit_test(test_too_long),    cmocka_unit_test(test_compressed_data_cut),
         cmocka_unit_test(test_wrong_magic), cmocka_unit_test(test_impossible_extents),
-        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_missing),     cmocka_unit_test(test_damaged),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }
