@@ -85,6 +85,10 @@ check "and the first layer whose output is not finite" grep -qE "is number [0-9]
 expect "so does one that its last step has ruined" 1 "$ringside" train --model mlp --optimizer sgd --lr 1e30 \
     --schedule constant --steps 1
 check "which the test set shows" grep -q "the loss on the test set became .* in step 1, .* number [24] (dense" <<<"$err"
+# Batchnorm brings back into range what weights of 1e16 make, but its gradient does not survive them.
+expect "a gradient that is no number ends a run whose loss still is one" 1 "$ringside" train \
+    --model "$scratch/local.lua" --ranks 2 --batch 16 --optimizer sgd --lr 1e17 --schedule constant --steps 20
+check "its layer is named too" grep -qE "the gradient became .* in step [0-9]+, and the first layer whose gradient is not finite is number [0-9]" <<<"$err"
 check "the same sentence is the run's reason" grep -q "first layer" "$RINGSIDE_HOME"/runs/*/status.json
 
 # A script says the same with the same words.
