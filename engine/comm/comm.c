@@ -56,6 +56,7 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
     }
     c->failed_rank = -1;
     c->fault_request = MPI_REQUEST_NULL;
+    c->sum_bf16 = MPI_OP_NULL;
     int provided = 0;
     if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {
@@ -92,7 +93,11 @@ void comm_close(struct comm *c)
         MPI_Cancel(&c->fault_request);
         MPI_Wait(&c->fault_request, MPI_STATUS_IGNORE);
     }
-    plan_free(c->plan);
+    for (int i = 0; i < COMM_PLANS; i++)
+        plan_free(c->plans.plan[i]);
+    comm_auto_free(c);
+    if (c->sum_bf16 != MPI_OP_NULL)
+        MPI_Op_free(&c->sum_bf16);
     shm_free(c->shm);
     MPI_Comm_free(&c->host);
     MPI_Comm_free(&c->data.comm);
@@ -244,11 +249,38 @@ bool comm_barrier(struct comm *c, struct error *e)
 
 /* --- allreduce ----------------------------------------------------------------------------------------- */
 
-static bool mpi_allreduce(struct comm *c, float *x, size_t n, struct error *e)
+static void mpi_add_bf16(void *from, void *to, int *n, MPI_Datatype *type)
 {
+    (void)type;
+    element_bf16.add(to, from, (size_t)*n);
+}
+
+/* The MPI library's own name of a type and of its sum. */
+static bool mpi_type(struct comm *c, const struct element *type, MPI_Datatype *name, MPI_Op *sum,
+                     struct error *e)
+{
+    *name = type == &element_f32 ? MPI_FLOAT : type == &element_f64 ? MPI_DOUBLE : MPI_UINT16_T;
+    *sum = MPI_SUM;
+    if (type != &element_bf16)
+        return true;
+    if (c->sum_bf16 == MPI_OP_NULL &&
+        !mpi_ok(MPI_Op_create(mpi_add_bf16, 1, &c->sum_bf16), "making MPI's sum of bf16", e))
+        return false;
+    *sum = c->sum_bf16;
+    return true;
+}
+
+static bool mpi_allreduce(struct comm *c, const struct element *type, const void *from, void *to, size_t n,
+                          struct error *e)
+{
+    MPI_Datatype name;
+    MPI_Op sum;
+    if (!mpi_type(c, type, &name, &sum, e))
+        return false;
     for (size_t at = 0; at < n; at += PIECE) {
-        size_t piece = n - at < PIECE ? n - at : PIECE;
-        if (!mpi_ok(MPI_Allreduce(MPI_IN_PLACE, x + at, (int)piece, MPI_FLOAT, MPI_SUM, c->collective),
+        int piece = n - at < PIECE ? (int)(n - at) : PIECE;
+        const void *source = from == to ? MPI_IN_PLACE : (const char *)from + at * type->bytes;
+        if (!mpi_ok(MPI_Allreduce(source, (char *)to + at * type->bytes, piece, name, sum, c->collective),
                     "MPI_Allreduce", e))
             return false;
     }
@@ -279,28 +311,56 @@ static bool shm_check(const struct comm *c, struct error *e)
     return c->shm || error_set(e, ERROR_MISSING, "shm: %s; take ring or mpi", c->no_shm);
 }
 
+struct plan *comm_plan(struct comm *c, const char *algo, const struct element *type, size_t n,
+                       struct error *e)
+{
+    struct plan_cache *cache = &c->plans;
+    int oldest = 0;
+    for (int i = 0; i < COMM_PLANS; i++) {
+        struct plan *p = cache->plan[i];
+        const struct schedule *s = p ? plan_schedule(p) : NULL;
+        if (s && s->length == n && plan_element(p) == type && strcmp(s->algo, algo) == 0) {
+            cache->used[i] = ++cache->clock;
+            return p;
+        }
+        if (cache->used[i] < cache->used[oldest])
+            oldest = i;
+    }
+    struct schedule s;
+    if (!schedule_make(&s, algo, c->size, n, e))
+        return NULL;
+    struct plan *made = plan_new(&s, c->rank, type, 0, e);
+    if (!made)
+        return NULL;
+    plan_free(cache->plan[oldest]);
+    cache->plan[oldest] = made;
+    cache->used[oldest] = ++cache->clock;
+    return made;
+}
+
+bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *type, const void *from,
+                       void *to, size_t n, struct hop_log *log, struct error *e)
+{
+    hop_log_clear(log);
+    if (strcmp(algo, "auto") == 0 && !(algo = comm_auto_choose(c, n * type->bytes, from, to, e)))
+        return false;
+    if (strcmp(algo, "shm") == 0)
+        return shm_check(c, e) && shm_allreduce(c->shm, type, from, to, n, e);
+    if (strcmp(algo, "mpi") == 0)
+        return mpi_allreduce(c, type, from, to, n, e);
+    char name[32];
+    struct plan *plan = with_hosts(c, algo, name, e) ? comm_plan(c, name, type, n, e) : NULL;
+    if (!plan)
+        return false;
+    if (from != to)
+        memcpy(to, from, n * type->bytes);
+    return plan_run(plan, comm_transport(c), to, log, e);
+}
+
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
                     struct error *e)
 {
-    hop_log_clear(log);
-    if (strcmp(algo, "mpi") == 0)
-        return mpi_allreduce(c, x, n, e);
-    if (strcmp(algo, "shm") == 0)
-        return shm_check(c, e) && shm_allreduce(c->shm, x, n, e);
-    char name[32];
-    if (!with_hosts(c, algo, name, e))
-        return false;
-    const struct schedule *have = c->plan ? plan_schedule(c->plan) : NULL;
-    if (!have || have->length != n || strcmp(have->algo, name) != 0) {
-        struct schedule s;
-        if (!schedule_make(&s, name, c->size, n, e))
-            return false;
-        plan_free(c->plan);
-        c->plan = plan_new(&s, c->rank, 0, e);
-        if (!c->plan)
-            return false;
-    }
-    return plan_run(c->plan, comm_transport(c), x, log, e);
+    return comm_allreduce_to(c, algo, &element_f32, x, x, n, log, e);
 }
 
 #ifdef __SANITIZE_ADDRESS__

@@ -14,6 +14,8 @@
 #include "engine/base/error.h"
 #include "engine/base/sink.h"
 #include "engine/base/transport.h"
+#include "engine/comm/element.h"
+#include "engine/spec/tuning.h"
 
 #include <stddef.h>
 
@@ -31,10 +33,12 @@ int comm_size(const struct comm *c);
 struct transport *comm_transport(struct comm *c);
 
 /*
- * A transport over the first `ranks` ranks only (for rank scripts run at several counts after one start).
- * Collective over all ranks; ranks outside get true and *t NULL. Free it with comm_transport_free before
- * comm_close.
+ * A transport over the ranks that name the same colour, numbered from 0 in their order; a colour below 0 joins none and
+ * gets true and *t NULL. Collective over all ranks. plan_run takes it: so rows and columns of a mesh of ranks have
+ * collectives of their own. Free it with comm_transport_free before comm_close.
  */
+bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e);
+/* The group of the first `ranks` ranks (for rank scripts run at several counts after one start). */
 bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struct error *e);
 void comm_transport_free(struct transport *t);
 
@@ -48,13 +52,38 @@ double comm_memory_available(void);
 void comm_buffer_free(struct comm *c, float *buffer);
 
 /*
- * Sums x[0..n) in place over all ranks. algo: "mpi" (MPI_Allreduce), "shm" (in the memory of one host) or any name schedule_make knows;
+ * Sums from[0..n) over all ranks into to; in place where from == to, else they must not overlap. algo: "mpi"
+ * (MPI_Allreduce), "shm" (in the memory of one host), "auto" (one of the others, by size) or any name schedule_make knows;
  * "hierarchical" alone goes by the hosts there are.
  * log: filled with the times of this operation's transfers (what was in it is dropped), or NULL.
  * The sum is the same, bit for bit, on all ranks.
  */
+bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *type, const void *from,
+                       void *to, size_t n, struct hop_log *log, struct error *e);
+/* The same for floats in place. */
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
                     struct error *e);
+
+/*
+ * What "auto" goes by: the table that `ringside allreduce --tune` has left for this host, library and number of ranks, or
+ * else the cost model. Rank 0 decides, once, for all; the first call is collective. *about: a sentence for the stream;
+ * where a table was there but unusable it says so. Owned by c.
+ */
+bool comm_auto(struct comm *c, const char **about, struct error *e);
+/* What such a table is for. buffer: "engine" or "private". */
+void comm_tuning_key(const struct comm *c, const char *buffer, struct tuning_key *key);
+/* Whether all ranks share memory, so that there is "shm". */
+bool comm_shares_memory(const struct comm *c);
+
+/* What a message over the transport costs here, and a flag and a copy in shared memory. */
+struct comm_links {
+    struct cost_link messages, memory;
+    bool shared; /* there is a memory */
+};
+/* Measures them in some 50 ms. Collective; the same figures on all ranks. All zero with one rank. */
+bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e);
+/* What an allreduce should take by cost.h, in seconds. shared: in comm_buffers. NAN where there is no formula. */
+double comm_predict(const struct comm_links *l, const char *algo, int ranks, double bytes, bool shared);
 
 /* data of the root goes to all ranks. */
 bool comm_broadcast(struct comm *c, void *data, size_t bytes, int root, struct error *e);

@@ -12,9 +12,15 @@
 
 enum { COMM_HOST = 64, COMM_SENTENCE = 1024 };
 
-/* A cached schedule with what this rank does in it: a training job sums the same buffer at each step. */
 struct plan;
 struct shm;
+
+/* Plans that have been made: a training job sums the same buffers at each step. */
+enum { COMM_PLANS = 32 };
+struct plan_cache {
+    struct plan *plan[COMM_PLANS];
+    unsigned long used[COMM_PLANS], clock; /* the one used longest ago gives way */
+};
 
 struct mpi_transport {
     struct transport transport;
@@ -33,8 +39,10 @@ struct comm {
     MPI_Comm collective; /* broadcast, gather, MPI_Allreduce */
     MPI_Comm fault;      /* comm_fail */
     struct mpi_transport data;
-    struct plan *plan;
-    MPI_Request fault_request; /* rank 0: the receive that waits for a comm_fail */
+    struct plan_cache plans;
+    struct comm_auto *automatic; /* NULL until it is asked for */
+    MPI_Op sum_bf16;             /* MPI_OP_NULL until it is needed */
+    MPI_Request fault_request;   /* rank 0: the receive that waits for a comm_fail */
     char fault_text[COMM_SENTENCE];
     int failed_rank; /* -1: none has */
     bool fault_told; /* comm_fail has been called here */
@@ -53,6 +61,14 @@ struct hop_log {
     struct hop_record *records;
     int count, capacity;
 };
+
+/* The algorithm that auto takes; NULL with the sentence in e. The first call is collective. */
+const char *comm_auto_choose(struct comm *c, size_t bytes, const void *from, const void *to, struct error *e);
+void comm_auto_free(struct comm *c);
+
+/* The plan of that allreduce, kept for the next time. Owned by c. */
+struct plan *comm_plan(struct comm *c, const char *algo, const struct element *type, size_t n,
+                       struct error *e);
 
 void hop_log_clear(struct hop_log *log);
 bool hop_log_reserve(struct hop_log *log, int count, struct error *e);

@@ -15,7 +15,8 @@ enum {
 /* One transfer, seen from this rank. Counts are of elements of the transfer. */
 struct step {
     const struct transfer *transfer;
-    int index; /* in the schedule: the tag both ranks agree on */
+    size_t offset; /* where it lies in this rank's buffer */
+    int index;     /* in the schedule: the tag both ranks agree on */
     bool send;
     bool staged;           /* a receive by way of scratch memory */
     int needs, need_count; /* steps that must have come this far first: plan->needs[needs ...] */
@@ -25,7 +26,7 @@ struct step {
     /* While it runs: */
     size_t posted, done;
     struct pending pending[WINDOW]; /* oldest first */
-    float *scratch[WINDOW];
+    void *scratch[WINDOW];
     int flying;
     bool arrived; /* held: its oldest segment waits to be taken */
     double t0, t1;
@@ -33,19 +34,20 @@ struct step {
 
 struct plan {
     struct schedule schedule;
+    const struct element *type;
     int rank;
     struct step *steps; /* ordered by round */
     int count;
     int *needs;
     int need_total, need_capacity;
     size_t scratch_length; /* elements of each scratch segment */
-    float **free_scratch;
+    void **free_scratch;
     int free_count, scratch_total;
 };
 
-static bool overlap(const struct transfer *a, const struct transfer *b)
+static bool overlap(const struct step *a, const struct step *b)
 {
-    return a->offset < b->offset + b->length && b->offset < a->offset + a->length;
+    return a->offset < b->offset + b->transfer->length && b->offset < a->offset + a->transfer->length;
 }
 
 static bool need(struct plan *p, int before, struct error *e)
@@ -74,7 +76,7 @@ static bool find_needs(struct plan *p, int i, struct error *e)
     for (int j = 0; j < p->count && p->steps[j].transfer->round <= s->transfer->round; j++) {
         const struct step *other = &p->steps[j];
         bool earlier = other->transfer->round < s->transfer->round;
-        if (j == i || j == s->prefix || !overlap(other->transfer, s->transfer))
+        if (j == i || j == s->prefix || !overlap(other, s))
             continue;
         if (s->send ? !earlier || other->send : !earlier && !other->send && j > i)
             continue;
@@ -101,7 +103,7 @@ static void link_lower_ranks(struct plan *p)
         for (int i = j - 1; i >= 0 && p->steps[i].transfer->round == b->round; i--) {
             const struct transfer *a = p->steps[i].transfer;
             if (s->send || p->steps[i].send || !a->reduce || !b->reduce || a->from > b->from ||
-                b->from > p->rank || a->offset != b->offset || a->length != b->length)
+                b->from > p->rank || p->steps[i].offset != s->offset || a->length != b->length)
                 continue;
             s->prefix = i;
             p->steps[i].held = true;
@@ -110,7 +112,8 @@ static void link_lower_ranks(struct plan *p)
     }
 }
 
-struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error *e)
+struct plan *plan_new(struct schedule *s, int rank, const struct element *type, size_t segment,
+                      struct error *e)
 {
     struct plan *p = calloc(1, sizeof *p);
     if (!p) {
@@ -120,6 +123,7 @@ struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error
     }
     p->schedule = *s;
     memset(s, 0, sizeof *s);
+    p->type = type;
     p->rank = rank;
     if (segment == 0)
         segment = PLAN_SEGMENT;
@@ -138,6 +142,7 @@ struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error
         /* Segments of equal length, so that none is a mere rest. */
         size_t segments = (t->length + segment - 1) / segment;
         p->steps[n++] = (struct step){.transfer = t,
+                                      .offset = t->from == rank ? t->offset : t->offset + t->shift,
                                       .index = i,
                                       .send = t->from == rank,
                                       .staged = t->from != rank && t->reduce,
@@ -175,16 +180,21 @@ const struct schedule *plan_schedule(const struct plan *p)
     return &p->schedule;
 }
 
+const struct element *plan_element(const struct plan *p)
+{
+    return p->type;
+}
+
 /* A segment of scratch memory: the one given back last, which is still in the cache, or a new one. */
-static float *scratch_take(struct plan *p, struct error *e)
+static void *scratch_take(struct plan *p, struct error *e)
 {
     if (p->free_count)
         return p->free_scratch[--p->free_count];
-    float **grown = realloc(p->free_scratch, ((size_t)p->scratch_total + 1) * sizeof *grown);
+    void **grown = realloc(p->free_scratch, ((size_t)p->scratch_total + 1) * sizeof *grown);
     if (grown)
         p->free_scratch = grown;
-    size_t bytes = (p->scratch_length * sizeof(float) + 63) / 64 * 64;
-    float *scratch = grown ? aligned_alloc(64, bytes) : NULL;
+    size_t bytes = (p->scratch_length * p->type->bytes + 63) / 64 * 64;
+    void *scratch = grown ? aligned_alloc(64, bytes) : NULL;
     if (!scratch) {
         error_set(e, ERROR_FAILED, "out of memory for %zu bytes to receive into", bytes);
         return NULL;
@@ -193,7 +203,7 @@ static float *scratch_take(struct plan *p, struct error *e)
     return scratch;
 }
 
-static void scratch_give(struct plan *p, float *scratch)
+static void scratch_give(struct plan *p, void *scratch)
 {
     p->free_scratch[p->free_count++] = scratch;
 }
@@ -207,10 +217,10 @@ static size_t segment_length(const struct step *s, size_t begin)
 /* Whether elements [begin, begin + length) of the step are free to be sent, received or added now. */
 static bool ready(const struct plan *p, const struct step *s, size_t begin, size_t length)
 {
-    size_t lo = s->transfer->offset + begin, hi = lo + length;
+    size_t lo = s->offset + begin, hi = lo + length;
     for (int i = 0; i < s->need_count; i++) {
         const struct step *before = &p->steps[p->needs[s->needs + i]];
-        size_t from = before->transfer->offset, end = from + before->transfer->length;
+        size_t from = before->offset, end = from + before->transfer->length;
         if (lo >= end || hi <= from)
             continue;
         if (from + before->done < (hi < end ? hi : end))
@@ -219,22 +229,17 @@ static bool ready(const struct plan *p, const struct step *s, size_t begin, size
     return true;
 }
 
-static void add(float *restrict to, const float *restrict from, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] += from[i];
-}
-
 /* Starts the segments there is room and leave for. */
-static bool step_post(struct plan *p, struct step *s, struct transport *t, float *x, bool *moved,
+static bool step_post(struct plan *p, struct step *s, struct transport *t, char *x, bool *moved,
                       struct error *e)
 {
     const struct transfer *transfer = s->transfer;
+    size_t width = p->type->bytes;
     while (s->flying < WINDOW && s->posted < transfer->length) {
         size_t length = segment_length(s, s->posted);
         if (!s->staged && !ready(p, s, s->posted, length))
             break;
-        float *data = x + transfer->offset + s->posted;
+        char *data = x + (s->offset + s->posted) * width;
         struct pending *pending = &s->pending[s->flying];
         int tag = s->index % TAGS;
         if (s->posted == 0)
@@ -243,9 +248,9 @@ static bool step_post(struct plan *p, struct step *s, struct transport *t, float
         if (s->staged && !s->scratch[s->flying])
             return false;
         bool ok = s->send
-                      ? t->ops->send_start(t, transfer->to, tag, data, length * sizeof *x, false, pending, e)
+                      ? t->ops->send_start(t, transfer->to, tag, data, length * width, false, pending, e)
                       : t->ops->recv_start(t, transfer->from, tag, s->staged ? s->scratch[s->flying] : data,
-                                           length * sizeof *x, pending, e);
+                                           length * width, pending, e);
         s->flying++; /* its scratch memory is given back in any case */
         if (!ok)
             return false;
@@ -279,7 +284,7 @@ static bool step_collect(struct plan *p, struct step *s, size_t length)
     if ((before && !before->arrived) || (!s->held && !ready(p, s, s->done, length)))
         return false;
     if (before) {
-        add(s->scratch[0], before->scratch[0], length);
+        p->type->add(s->scratch[0], before->scratch[0], length);
         step_advance(p, before);
     }
     s->arrived = s->held;
@@ -287,7 +292,7 @@ static bool step_collect(struct plan *p, struct step *s, size_t length)
 }
 
 /* Takes in the segments that are done, oldest first. */
-static bool step_finish(struct plan *p, struct step *s, struct transport *t, float *x, bool *moved,
+static bool step_finish(struct plan *p, struct step *s, struct transport *t, char *x, bool *moved,
                         struct error *e)
 {
     while (s->flying > 0) {
@@ -297,18 +302,18 @@ static bool step_finish(struct plan *p, struct step *s, struct transport *t, flo
             return false;
         if (progress == PROGRESS_BUSY || !step_collect(p, s, length))
             return true;
-        float *data = x + s->transfer->offset + s->done;
+        char *data = x + (s->offset + s->done) * p->type->bytes;
         if (s->staged && s->transfer->reduce)
-            add(data, s->scratch[0], length);
+            p->type->add(data, s->scratch[0], length);
         else if (s->staged)
-            memcpy(data, s->scratch[0], length * sizeof *data);
+            memcpy(data, s->scratch[0], length * p->type->bytes);
         step_advance(p, s);
         *moved = true;
     }
     return true;
 }
 
-static bool run(struct plan *p, struct transport *t, float *x, struct error *e)
+static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
 {
     struct idle idle = idle_start(t->crowded);
     for (int first = 0; first < p->count;) {
@@ -319,8 +324,8 @@ static bool run(struct plan *p, struct transport *t, float *x, struct error *e)
             if (s->done == s->transfer->length)
                 continue;
             if (!step_post(p, s, t, x, &moved, e) || !step_finish(p, s, t, x, &moved, e))
-                return error_wrap(e, "%s allreduce, round %d, rank %d to rank %d", p->schedule.algo,
-                                  s->transfer->round, s->transfer->from, s->transfer->to);
+                return error_wrap(e, "%s, round %d, rank %d to rank %d", p->schedule.algo, s->transfer->round,
+                                  s->transfer->from, s->transfer->to);
         }
         while (first < p->count && p->steps[first].done == p->steps[first].transfer->length)
             first++;
@@ -346,14 +351,14 @@ static bool keep_log(const struct plan *p, struct hop_log *log, struct error *e)
                                                          .phase = (int32_t)t->phase,
                                                          .sent = s->send,
                                                          .index = s->index,
-                                                         .bytes = t->length * sizeof(float),
+                                                         .bytes = t->length * p->type->bytes,
                                                          .t0 = s->t0,
                                                          .t1 = s->t1};
     }
     return true;
 }
 
-bool plan_run(struct plan *p, struct transport *t, float *x, struct hop_log *log, struct error *e)
+bool plan_run(struct plan *p, struct transport *t, void *x, struct hop_log *log, struct error *e)
 {
     if (t->size != p->schedule.ranks || t->rank != p->rank)
         return error_set(e, ERROR_INPUT, "a plan for rank %d of %d was run as rank %d of %d", p->rank,

@@ -12,6 +12,7 @@
 #define RINGSIDE_COMM_EXECUTOR_H
 
 #include "engine/base/transport.h"
+#include "engine/comm/element.h"
 #include "engine/spec/schedule.h"
 
 struct plan;
@@ -20,14 +21,16 @@ struct hop_log;
 enum { PLAN_SEGMENT = 128 * 1024 }; /* elements in a segment at most */
 
 /* Takes the schedule over (and empties *s), even where it fails. segment: elements, 0 for PLAN_SEGMENT. */
-struct plan *plan_new(struct schedule *s, int rank, size_t segment, struct error *e);
+struct plan *plan_new(struct schedule *s, int rank, const struct element *type, size_t segment,
+                      struct error *e);
 void plan_free(struct plan *p);
 const struct schedule *plan_schedule(const struct plan *p);
+const struct element *plan_element(const struct plan *p);
 
 /*
- * Runs it on x, which holds plan_schedule(p)->length elements. Every rank of the transport must run the plan
+ * Runs it on x, which holds plan_schedule(p)->length elements of the plan's type. Every rank of the transport must run the plan
  * of the same schedule with the same segment length. log (or NULL) gets one record per transfer of this rank.
  */
-bool plan_run(struct plan *p, struct transport *t, float *x, struct hop_log *log, struct error *e);
+bool plan_run(struct plan *p, struct transport *t, void *x, struct hop_log *log, struct error *e);
 
 #endif

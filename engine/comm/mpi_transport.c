@@ -179,31 +179,39 @@ void mpi_transport_init(struct mpi_transport *t, struct comm *home, MPI_Comm com
     t->transport = (struct transport){.ops = &mpi_ops, .self = t, .rank = rank, .size = size};
 }
 
+bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e)
+{
+    *t = NULL;
+    MPI_Comm group = MPI_COMM_NULL;
+    struct mpi_transport *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(e, ERROR_FAILED, "out of memory for a group of ranks");
+    if (!mpi_ok(MPI_Comm_split(c->collective, colour >= 0 ? colour : MPI_UNDEFINED, c->rank, &group),
+                "making a group of ranks", e)) {
+        free(m);
+        return false;
+    }
+    if (group == MPI_COMM_NULL) {
+        free(m);
+        return true;
+    }
+    int rank, ranks;
+    MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(group, &rank);
+    MPI_Comm_size(group, &ranks);
+    mpi_transport_init(m, c, group, rank, ranks);
+    m->transport.crowded = c->data.transport.crowded;
+    *t = &m->transport;
+    return true;
+}
+
 bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struct error *e)
 {
     *t = NULL;
     if (ranks < 1 || ranks > c->size)
         return error_set(e, ERROR_INPUT, "a group of %d ranks was asked for, but the job has %d", ranks,
                          c->size);
-    struct mpi_transport *m = calloc(1, sizeof *m);
-    if (!m)
-        return error_set(e, ERROR_FAILED, "out of memory for a group of %d ranks", ranks);
-    bool inside = c->rank < ranks;
-    MPI_Comm group = MPI_COMM_NULL;
-    if (!mpi_ok(MPI_Comm_split(c->collective, inside ? 0 : MPI_UNDEFINED, c->rank, &group),
-                "making a group of ranks", e)) {
-        free(m);
-        return false;
-    }
-    if (!inside) {
-        free(m);
-        return true;
-    }
-    MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
-    mpi_transport_init(m, c, group, c->rank, ranks);
-    m->transport.crowded = c->data.transport.crowded;
-    *t = &m->transport;
-    return true;
+    return comm_transport_group(c, c->rank < ranks ? 0 : -1, t, e);
 }
 
 void comm_transport_free(struct transport *t)

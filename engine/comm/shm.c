@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 enum {
-    SLOT = 8192,  /* floats of a slot: 32 KiB, so that two of each rank stay in a core's second-level cache */
-    SLOTS = 2,    /* a rank may be one operation ahead of another, never two */
-    BLOCK = 1024, /* floats summed at a time: 4 KiB stay in the first-level cache */
-    MAX_BUFFERS = 64,  /* at once */
-    LINE = 64,         /* bytes of a cache line */
-    STREAM_ALIGN = 16, /* floats: parts begin on a cache line, which streaming stores need */
+    SLOT =
+        32 *
+        1024, /* bytes that are summed at once: two slots of each rank stay in a core's second-level cache */
+    WIDE_SLOT = 8 * SLOT, /* where ranks share cores and each piece costs a turn of all of them */
+    SLOTS = 2,            /* a rank may be one operation ahead of another, never two */
+    BLOCK = 4096,         /* bytes summed at a time: they stay in the first-level cache */
+    MAX_BUFFERS = 64,     /* at once */
+    LINE = 64,            /* bytes of a cache line: where parts begin, which streaming stores need */
 };
 
 /* Two words a rank writes and the others read, each rank's on a line of its own. */
@@ -39,7 +41,8 @@ struct shm {
     uint64_t tick;         /* what this rank's flag says */
     struct shared buffers[MAX_BUFFERS];
     int buffer_count;
-    const float **from; /* by rank: what a sum is taken of */
+    const void **from; /* by rank: what a sum is taken of */
+    size_t slot_bytes;
     size_t cache_bytes; /* what is longer does not stay in it */
 };
 
@@ -48,9 +51,9 @@ static struct flag *flag_of(const struct shm *s, int rank)
     return s->control.base[rank];
 }
 
-static float *slot_of(const struct shm *s, int rank, int slot)
+static char *slot_of(const struct shm *s, int rank, int slot)
 {
-    return (float *)((char *)s->control.base[rank] + sizeof(struct flag)) + (size_t)slot * SLOT;
+    return (char *)s->control.base[rank] + sizeof(struct flag) + (size_t)slot * s->slot_bytes;
 }
 
 /* --- memory --- */
@@ -117,12 +120,14 @@ struct shm *shm_new(struct comm *c, MPI_Comm host, char why[256])
     MPI_Comm_size(host, &s->ranks);
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     s->from = calloc((size_t)s->ranks, sizeof *s->from);
+    s->slot_bytes = c->data.transport.crowded ? WIDE_SLOT : SLOT;
     s->cache_bytes = cache > 0 ? (size_t)cache : (size_t)16 << 20;
-    if (!shared_map(s, sizeof(struct flag) + SLOTS * SLOT * sizeof(float), &s->control)) {
+    if (!shared_map(s, sizeof(struct flag) + SLOTS * s->slot_bytes, &s->control)) {
         snprintf(
             why, 256,
             "the ranks of this host may not open each other's memory (memfd_create and /proc/PID/fd), as in "
             "containers that are apart");
+        free(s->from);
         free(s);
         return NULL;
     }
@@ -177,55 +182,59 @@ static bool step(struct shm *s, struct error *e)
     return true;
 }
 
-/* --- sums --- */
-
-static void add(float *restrict to, const float *restrict from, size_t n)
+bool shm_barrier(struct shm *s, struct error *e)
 {
-    for (size_t i = 0; i < n; i++)
-        to[i] += from[i];
+    return s->ranks == 1 || step(s, e);
 }
 
-/* n floats of every rank, `from` by rank, into `to`. */
-static void sum(const float *const *from, int ranks, float *restrict to, size_t n)
+/* --- sums --- */
+
+struct sum {
+    const struct element *type;
+    const char *from; /* what this rank adds */
+    char *to;         /* where the sum goes; may be from */
+    size_t n;         /* elements */
+};
+
+/* n elements of every rank, s->from by rank, into `to`. */
+static void sum_all(const struct shm *s, const struct element *type, void *to, size_t n)
 {
-    const float *restrict a = from[0], *restrict b = from[1];
-    for (size_t i = 0; i < n; i++)
-        to[i] = a[i] + b[i];
-    for (int r = 2; r < ranks; r++)
-        add(to, from[r], n);
+    type->sum(to, s->from[0], s->from[1], n);
+    for (int r = 2; r < s->ranks; r++)
+        type->add(to, s->from[r], n);
 }
 
 /* Through the slots, a piece at a time. */
-static bool sum_slots(struct shm *s, float *x, size_t n, struct error *e)
+static bool sum_slots(struct shm *s, const struct sum *sum, struct error *e)
 {
-    const float **from = s->from;
-    for (size_t at = 0; at < n; at += SLOT) {
-        size_t piece = n - at < SLOT ? n - at : SLOT;
+    size_t width = sum->type->bytes, most = s->slot_bytes / width;
+    for (size_t at = 0; at < sum->n; at += most) {
+        size_t piece = sum->n - at < most ? sum->n - at : most;
         int slot = (int)(s->tick % SLOTS);
-        memcpy(slot_of(s, s->rank, slot), x + at, piece * sizeof *x);
+        memcpy(slot_of(s, s->rank, slot), sum->from + at * width, piece * width);
         if (!step(s, e))
             return false;
         for (int r = 0; r < s->ranks; r++)
-            from[r] = slot_of(s, r, slot);
-        sum(from, s->ranks, x + at, piece);
+            s->from[r] = slot_of(s, r, slot);
+        sum_all(s, sum->type, sum->to + at * width, piece);
     }
     return true;
 }
 
-/* Past the cache, where it would not stay anyway: what is written need not be read first. */
-static void stream(float *to, const float *from, size_t n)
+/* Past the cache, where it would not stay anyway: what is written need not be read first. to: on a cache line. */
+static void stream(void *to, const void *from, size_t bytes)
 {
 #ifdef __SSE2__
     typedef float four __attribute__((vector_size(16)));
-    for (size_t i = 0; i + 4 <= n; i += 4) {
+    size_t whole = bytes / sizeof(four) * sizeof(four);
+    for (size_t i = 0; i < whole; i += sizeof(four)) {
         four value;
-        memcpy(&value, from + i, sizeof value);
-        __builtin_ia32_movntps(to + i, value);
+        memcpy(&value, (const char *)from + i, sizeof value);
+        __builtin_ia32_movntps((float *)((char *)to + i), value);
     }
-    for (size_t i = n / 4 * 4; i < n; i++)
-        to[i] = from[i];
+    memcpy((char *)to + whole, (const char *)from + whole, bytes - whole);
 #else
-    memcpy(to, from, n * sizeof *to);
+    memcpy(to, from, bytes);
 #endif
 }
 
@@ -236,29 +245,36 @@ static void stream_end(void)
 #endif
 }
 
+/* A part of the buffers: the same one in each rank's. */
+struct place {
+    const struct shared *memory;
+    size_t offset; /* bytes */
+};
+
 /* Each rank its part, begun on a cache line of all buffers alike. */
-static bool sum_buffers(struct shm *s, const struct shared *m, size_t offset, size_t n, struct error *e)
+static bool sum_buffers(struct shm *s, const struct sum *sum, struct place from, struct place to,
+                        struct error *e)
 {
-    size_t lines = (n + STREAM_ALIGN - 1) / STREAM_ALIGN, first = (size_t)s->rank, all = (size_t)s->ranks;
-    size_t begin = lines * first / all * STREAM_ALIGN, end = lines * (first + 1) / all * STREAM_ALIGN;
-    bool streams = 2 * n * sizeof(float) * all > s->cache_bytes;
-    const float **from = s->from;
-    float total[BLOCK];
-    if (end > n)
-        end = n;
+    size_t width = sum->type->bytes, bytes = sum->n * width;
+    size_t lines = (bytes + LINE - 1) / LINE, first = (size_t)s->rank, all = (size_t)s->ranks;
+    size_t begin = lines * first / all * LINE, end = lines * (first + 1) / all * LINE;
+    bool streams = 2 * bytes * all > s->cache_bytes;
+    _Alignas(LINE) char total[BLOCK];
+    if (end > bytes)
+        end = bytes;
     if (!step(s, e)) /* all buffers are ready */
         return false;
     for (size_t at = begin; at < end; at += BLOCK) {
         size_t piece = end - at < BLOCK ? end - at : BLOCK;
         for (int r = 0; r < s->ranks; r++)
-            from[r] = (const float *)m->base[r] + offset + at;
-        sum(from, s->ranks, total, piece);
+            s->from[r] = (const char *)from.memory->base[r] + from.offset + at;
+        sum_all(s, sum->type, total, piece / width);
         for (int r = 0; r < s->ranks; r++) {
-            float *to = (float *)m->base[r] + offset + at;
-            if (streams && (uintptr_t)to % LINE == 0)
-                stream(to, total, piece);
+            char *there = (char *)to.memory->base[r] + to.offset + at;
+            if (streams && (uintptr_t)there % LINE == 0)
+                stream(there, total, piece);
             else
-                memcpy(to, total, piece * sizeof *to);
+                memcpy(there, total, piece);
         }
     }
     if (streams)
@@ -266,15 +282,38 @@ static bool sum_buffers(struct shm *s, const struct shared *m, size_t offset, si
     return step(s, e); /* all parts are summed */
 }
 
-bool shm_allreduce(struct shm *s, float *x, size_t n, struct error *e)
+/* Whether x is in one of the shared buffers, and where. */
+static bool find(const struct shm *s, const void *x, size_t bytes, struct place *place)
 {
-    if (s->ranks == 1)
-        return true;
-    for (int i = 0; n > SLOT && i < s->buffer_count; i++) {
+    for (int i = 0; i < s->buffer_count; i++) {
         const struct shared *m = &s->buffers[i];
         const char *base = m->base[s->rank];
-        if ((char *)x >= base && (char *)(x + n) <= base + m->bytes)
-            return sum_buffers(s, m, (size_t)((char *)x - base) / sizeof *x, n, e);
+        if ((const char *)x >= base && (const char *)x + bytes <= base + m->bytes) {
+            *place = (struct place){m, (size_t)((const char *)x - base)};
+            return true;
+        }
     }
-    return sum_slots(s, x, n, e);
+    return false;
+}
+
+bool shm_has(const struct shm *s, const void *x, size_t bytes)
+{
+    struct place place;
+    return find(s, x, bytes, &place);
+}
+
+bool shm_allreduce(struct shm *s, const struct element *type, const void *from, void *to, size_t n,
+                   struct error *e)
+{
+    struct sum sum = {.type = type, .from = from, .to = to, .n = n};
+    struct place source, target;
+    size_t bytes = n * type->bytes;
+    if (s->ranks == 1) {
+        if (from != to)
+            memcpy(to, from, bytes);
+        return true;
+    }
+    if (bytes > SLOT && find(s, from, bytes, &source) && find(s, to, bytes, &target))
+        return sum_buffers(s, &sum, source, target, e);
+    return sum_slots(s, &sum, e);
 }

@@ -14,6 +14,7 @@
 #define RINGSIDE_COMM_SHM_H
 
 #include "engine/base/error.h"
+#include "engine/comm/element.h"
 
 #include <mpi.h>
 #include <stddef.h>
@@ -30,7 +31,17 @@ float *shm_buffer(struct shm *s, size_t bytes);
 /* Whether it was one: then it is given back. */
 bool shm_buffer_free(struct shm *s, float *buffer);
 
-/* Sums x[0..n) of all ranks of the host; x alike on all of them: private, or the same part of their shm_buffers. */
-bool shm_allreduce(struct shm *s, float *x, size_t n, struct error *e);
+/* Waits until all ranks of the host are here. */
+bool shm_barrier(struct shm *s, struct error *e);
+
+/* Whether x[0..bytes) is in one of those buffers. */
+bool shm_has(const struct shm *s, const void *x, size_t bytes);
+
+/*
+ * Sums from[0..n) of all ranks of the host into to, which may be from. Both alike on all of them: private, or the same
+ * part of their shm_buffers.
+ */
+bool shm_allreduce(struct shm *s, const struct element *type, const void *from, void *to, size_t n,
+                   struct error *e);
 
 #endif

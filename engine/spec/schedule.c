@@ -90,7 +90,7 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
             size_t used = strlen(known);
             snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", makers[i].name);
         }
-        return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: mpi, shm, %s)",
+        return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: auto, mpi, shm, %s)",
                          algo, known);
     }
     if (!algo[name])
@@ -108,7 +108,8 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
 bool allreduce_algo_check(const char *algo, struct error *e)
 {
     int index, number;
-    return strcmp(algo, "mpi") == 0 || strcmp(algo, "shm") == 0 || schedule_algo_parse(algo, &index, &number, e);
+    return strcmp(algo, "mpi") == 0 || strcmp(algo, "shm") == 0 || strcmp(algo, "auto") == 0 ||
+           schedule_algo_parse(algo, &index, &number, e);
 }
 
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e)

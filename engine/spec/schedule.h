@@ -16,12 +16,13 @@
 enum phase { PHASE_REDUCE_SCATTER, PHASE_ALLGATHER, PHASE_REDUCE, PHASE_BROADCAST };
 
 struct transfer {
-    int round;     /* from 0 */
-    int from, to;  /* ranks */
-    int chunk;     /* which piece of the buffer, for drawing */
-    size_t offset; /* of the piece, in elements */
-    size_t length; /* of the piece, in elements */
-    bool reduce;   /* the receiver adds to what it has; else it overwrites */
+    int round;       /* from 0 */
+    int from, to;    /* ranks */
+    int chunk;       /* which piece of the buffer, for drawing */
+    size_t offset;   /* of the piece, in elements */
+    size_t length;   /* of the piece, in elements */
+    ptrdiff_t shift; /* the receiver has it at offset + shift: 0 but in an alltoall */
+    bool reduce;     /* the receiver adds to what it has; else it overwrites */
     enum phase phase;
 };
 
@@ -89,7 +90,7 @@ const char *schedule_algo(int i);
  * (elements of a segment), "hierarchical:4" (ranks of a host). ERROR_INPUT names the algorithms there are.
  */
 bool schedule_algo_parse(const char *algo, int *index, int *number, struct error *e);
-/* Whether it is such a name, "mpi" or "shm": what a job may ask for. ERROR_INPUT as above. */
+/* Whether it is such a name, "auto", "mpi" or "shm": what a job may ask for. ERROR_INPUT as above. */
 bool allreduce_algo_check(const char *algo, struct error *e);
 /* By such a name. On failure *s is empty. */
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);

@@ -65,10 +65,126 @@ static void test_exact(struct tap *tap, const char *algo, enum where where)
                         1000, 65537, big - 1,           big,           big + 1,           1000003};
     char name[128], detail[256] = "";
     bool ok = true;
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+    /* More ranks than this machine is likely to have cores: leave the long ones out. */
+    size_t count = sizeof lengths / sizeof *lengths - (ranks > 4 ? 5 : 0);
+    for (size_t i = 0; i < count; i++)
         ok &= exact(tap, algo, lengths[i], where, detail, sizeof detail);
     snprintf(name, sizeof name, "%s: exact sums of integers at all lengths in %s", algo, names[where]);
     tap_check(tap, name, ok, detail);
+}
+
+/* Integers that the type holds exactly, sums included, in and out of place: x[i] = (rank + 1) * (i % 3 + 1). */
+static void test_type(struct tap *tap, const char *algo, const struct element *type, bool shared)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm);
+    size_t lengths[] = {0, 1, (size_t)ranks + 1, 4099, 70001};
+    char name[128], detail[256] = "";
+    bool ok = true;
+    for (size_t k = 0; k < 2 * sizeof lengths / sizeof *lengths; k++) {
+        size_t n = lengths[k / 2], floats = n * type->bytes / sizeof(float) + 1;
+        void *from = shared ? comm_buffer(tap->comm, floats, &e) : malloc(floats * sizeof(float));
+        void *to = shared ? comm_buffer(tap->comm, floats, &e) : malloc(floats * sizeof(float));
+        void *target = k % 2 ? to : from;
+        ok = ok && from && to;
+        for (size_t i = 0; ok && i < n; i++)
+            type->set(from, i, (double)((size_t)(rank + 1) * (i % 3 + 1)));
+        ok = ok && comm_allreduce_to(tap->comm, algo, type, from, target, n, NULL, &e);
+        for (size_t i = 0; ok && i < n; i++) {
+            double right = (double)((size_t)(ranks * (ranks + 1) / 2) * (i % 3 + 1));
+            ok = type->get(target, i) == right &&
+                 (k % 2 == 0 || type->get(from, i) == (double)((size_t)(rank + 1) * (i % 3 + 1)));
+            if (!ok)
+                snprintf(detail, sizeof detail, "length %zu: element %zu is %g, not %g", n, i,
+                         type->get(target, i), right);
+        }
+        if (shared) {
+            comm_buffer_free(tap->comm, from);
+            comm_buffer_free(tap->comm, to);
+        } else {
+            free(from);
+            free(to);
+        }
+    }
+    snprintf(name, sizeof name, "%s: exact sums in %s, in and out of place, %s", algo, type->name,
+             shared ? "in comm's buffers" : "in private memory");
+    tap_check(tap, name, ok, *detail ? detail : e.text);
+}
+
+/* bf16 rounds to the nearest, ties to even: 256 + 1 is a tie, and so is 258 + 1. */
+static void test_bf16(struct tap *tap)
+{
+    uint16_t x[4], y[4];
+    static const double a[4] = {256, 258, 1e38, -0.5}, b[4] = {1, 1, 3e38, 0.25};
+    for (size_t i = 0; i < 4; i++) {
+        element_bf16.set(x, i, a[i]);
+        element_bf16.set(y, i, b[i]);
+    }
+    element_bf16.add(x, y, 4);
+    bool ok = element_bf16.get(x, 0) == 256 && element_bf16.get(x, 1) == 260 &&
+              isinf(element_bf16.get(x, 2)) && element_bf16.get(x, 3) == -0.25 &&
+              isnan(bf16_to_float(bf16_from_float(NAN)));
+    tap_check(tap, "bf16 sums are rounded to the nearest, ties to even", ok, NULL);
+}
+
+/* auto is one algorithm on all ranks, whatever table there is, and says what it goes by. */
+static void test_auto(struct tap *tap)
+{
+    struct error e = {0};
+    const char *about = "";
+    bool ok = comm_auto(tap->comm, &about, &e) && strstr(about, "auto");
+    tap_check(tap, "auto says what it goes by", ok, *about ? about : e.text);
+}
+
+/* Rows and columns of a mesh: each group sums by itself, at the same time as the others. */
+static void test_groups(struct tap *tap)
+{
+    struct error e = {0};
+    int ranks = comm_size(tap->comm), rank = comm_rank(tap->comm);
+    int columns = ranks % 2 == 0 ? 2 : 1;
+    bool ok = true;
+    for (int way = 0; way < 2; way++) {
+        int colour = way ? rank % columns : rank / columns, right = 0, members = 0;
+        struct transport *t = NULL;
+        struct schedule s;
+        ok = comm_transport_group(tap->comm, colour, &t, &e) && ok;
+        for (int r = 0; r < ranks; r++)
+            if ((way ? r % columns : r / columns) == colour) {
+                right += r + 1;
+                members++;
+            }
+        ok = ok && t && t->size == members && schedule_make(&s, "ring", t->size, 1000, &e);
+        struct plan *p = ok ? plan_new(&s, t->rank, &element_f32, 0, &e) : NULL;
+        float x[1000];
+        for (size_t i = 0; i < 1000; i++)
+            x[i] = (float)(rank + 1);
+        ok = p && plan_run(p, t, x, NULL, &e);
+        for (size_t i = 0; ok && i < 1000; i++)
+            ok = x[i] == (float)right;
+        plan_free(p);
+        comm_transport_free(t);
+    }
+    struct transport *none = NULL;
+    ok =
+        comm_transport_group(tap->comm, rank == 0 ? 3 : -1, &none, &e) && ok && (none != NULL) == (rank == 0);
+    comm_transport_free(none);
+    tap_check(tap, "groups by colour have collectives of their own", ok, e.text);
+}
+
+static void test_links(struct tap *tap)
+{
+    struct error e = {0};
+    struct comm_links l;
+    int ranks = comm_size(tap->comm);
+    bool ok = comm_measure_links(tap->comm, &l, &e);
+    double ring = comm_predict(&l, "ring", ranks, 1 << 20, true),
+           none = comm_predict(&l, "star", ranks, 4, true);
+    ok = ok && isnan(none) &&
+         (ranks == 1 ? ring == 0 : ring > 0 && l.messages.alpha >= 0 && l.messages.beta > 0);
+    double first[2] = {l.messages.alpha, l.messages.beta};
+    ok = comm_broadcast(tap->comm, first, sizeof first, 0, &e) && ok && first[0] == l.messages.alpha &&
+         first[1] == l.messages.beta;
+    tap_check(tap, "alpha and beta are measured, the same on all ranks", ok, e.text);
 }
 
 static void test_random(struct tap *tap, const char *algo, size_t n)
@@ -195,7 +311,7 @@ static void test_other_schedule(struct tap *tap)
         for (int from = 0; from < ranks; from++)
             s.transfers[s.count++] = (struct transfer){
                 .round = s.rounds, .from = from, .to = from ^ distance, .length = n, .reduce = true};
-    struct plan *p = plan_new(&s, rank, 1000, &e);
+    struct plan *p = plan_new(&s, rank, &element_f32, 1000, &e);
     float *x = comm_buffer(tap->comm, n, &e);
     for (size_t i = 0; i < n; i++)
         x[i] = (float)((size_t)(rank + 1) * (i % 251 + 1));
@@ -218,7 +334,7 @@ static void test_swap(struct tap *tap)
     for (int from = 0; from < ranks; from++)
         if (from != ranks - 1 - from)
             s.transfers[s.count++] = (struct transfer){.from = from, .to = ranks - 1 - from, .length = n};
-    struct plan *p = plan_new(&s, rank, 700, &e);
+    struct plan *p = plan_new(&s, rank, &element_f32, 700, &e);
     float *x = comm_buffer(tap->comm, n, &e);
     for (size_t i = 0; i < n; i++)
         x[i] = (float)(rank * 10000) + (float)i;
@@ -258,6 +374,7 @@ static void test_pairing(struct tap *tap)
 int main(int argc, char **argv)
 {
     struct tap tap = tap_open(&argc, &argv);
+    size_t many = comm_size(tap.comm) > 4 ? 30011 : 300007;
     for (int i = 0; schedule_algo(i); i++)
         test_exact(&tap, schedule_algo(i), BUFFER);
     test_exact(&tap, "ring_segmented:1000", BUFFER);
@@ -265,12 +382,24 @@ int main(int argc, char **argv)
     test_exact(&tap, "mpi", BUFFER);
     for (int where = BUFFER; where <= PRIVATE; where++)
         test_exact(&tap, "shm", (enum where)where);
+    test_exact(&tap, "auto", BUFFER);
+    static const char *const typed[] = {"ring", "tree", "halving_doubling", "everyone", "mpi", "shm", "auto"};
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
+        for (int shared = 0; shared < 2; shared++) {
+            test_type(&tap, typed[i], &element_f64, shared);
+            test_type(&tap, typed[i], &element_bf16, shared);
+            test_type(&tap, typed[i], &element_f32, shared);
+        }
+    test_bf16(&tap);
+    test_auto(&tap);
+    test_groups(&tap);
+    test_links(&tap);
     test_random(&tap, "shm", 1);
-    test_random(&tap, "shm", 300007);
+    test_random(&tap, "shm", many);
     test_pairing(&tap);
     for (int i = 0; schedule_algo(i); i++) {
         test_random(&tap, schedule_algo(i), 1);
-        test_random(&tap, schedule_algo(i), 300007);
+        test_random(&tap, schedule_algo(i), many);
     }
     test_hops(&tap, 3);
     test_hops(&tap, 100000);

@@ -1,0 +1,95 @@
+#include "engine/comm/element.h"
+
+#include <float.h>
+#include <string.h>
+
+static void add_f32(void *to, const void *from, size_t n)
+{
+    float *restrict x = to;
+    const float *restrict y = from;
+    for (size_t i = 0; i < n; i++)
+        x[i] += y[i];
+}
+
+static void sum_f32(void *to, const void *a, const void *b, size_t n)
+{
+    float *x = to;
+    const float *y = a, *z = b;
+    for (size_t i = 0; i < n; i++)
+        x[i] = y[i] + z[i];
+}
+
+static double get_f32(const void *x, size_t i)
+{
+    return (double)((const float *)x)[i];
+}
+
+static void set_f32(void *x, size_t i, double value)
+{
+    ((float *)x)[i] = (float)value;
+}
+
+static void add_f64(void *to, const void *from, size_t n)
+{
+    double *restrict x = to;
+    const double *restrict y = from;
+    for (size_t i = 0; i < n; i++)
+        x[i] += y[i];
+}
+
+static void sum_f64(void *to, const void *a, const void *b, size_t n)
+{
+    double *x = to;
+    const double *y = a, *z = b;
+    for (size_t i = 0; i < n; i++)
+        x[i] = y[i] + z[i];
+}
+
+static double get_f64(const void *x, size_t i)
+{
+    return ((const double *)x)[i];
+}
+
+static void set_f64(void *x, size_t i, double value)
+{
+    ((double *)x)[i] = value;
+}
+
+static void add_bf16(void *to, const void *from, size_t n)
+{
+    uint16_t *restrict x = to;
+    const uint16_t *restrict y = from;
+    for (size_t i = 0; i < n; i++)
+        x[i] = bf16_from_float(bf16_to_float(x[i]) + bf16_to_float(y[i]));
+}
+
+static void sum_bf16(void *to, const void *a, const void *b, size_t n)
+{
+    uint16_t *x = to;
+    const uint16_t *y = a, *z = b;
+    for (size_t i = 0; i < n; i++)
+        x[i] = bf16_from_float(bf16_to_float(y[i]) + bf16_to_float(z[i]));
+}
+
+static double get_bf16(const void *x, size_t i)
+{
+    return (double)bf16_to_float(((const uint16_t *)x)[i]);
+}
+
+static void set_bf16(void *x, size_t i, double value)
+{
+    ((uint16_t *)x)[i] = bf16_from_float((float)value);
+}
+
+const struct element element_f32 = {"f32", 4, (double)FLT_EPSILON, add_f32, sum_f32, get_f32, set_f32};
+const struct element element_f64 = {"f64", 8, DBL_EPSILON, add_f64, sum_f64, get_f64, set_f64};
+const struct element element_bf16 = {"bf16", 2, 0x1p-7, add_bf16, sum_bf16, get_bf16, set_bf16};
+
+const struct element *element_named(const char *name)
+{
+    static const struct element *const all[] = {&element_f32, &element_f64, &element_bf16};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}

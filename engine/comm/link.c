@@ -1,0 +1,142 @@
+/*
+ * link.c - alpha, beta and gamma of this machine, measured.
+ *
+ * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory and wires.
+ * A message: each rank sends to the next one and receives from the one before. A flag and a copy: what shm consists of.
+ * Times are medians of the slowest rank's.
+ */
+#include "engine/comm/comm_internal.h"
+#include "engine/comm/shm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIMES = 7,         /* of each measurement */
+    SHORT = 16 * 1024, /* up to here a measurement is several messages */
+    LONG = 8 * 1024 *
+           1024, /* bytes that are copied or added: with those of both operands more than a core's cache */
+};
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* One thing to time: `count` of them take how long? */
+struct timed {
+    bool (*once)(struct comm *c, struct timed *w, struct error *e);
+    char *from, *to;
+    size_t bytes;
+    int count;
+};
+
+static bool median_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
+{
+    double times[TIMES];
+    for (int i = -1; i < TIMES; i++) { /* the first one warms up */
+        if (!comm_barrier(c, e))
+            return false;
+        double begin = sink_clock();
+        for (int k = 0; k < w->count; k++)
+            if (!w->once(c, w, e))
+                return false;
+        double most = (sink_clock() - begin) / w->count;
+        if (!comm_max_double(c, &most, 1, e))
+            return false;
+        times[i < 0 ? 0 : i] = most;
+    }
+    qsort(times, TIMES, sizeof *times, ascending);
+    *seconds = times[TIMES / 2];
+    return true;
+}
+
+static bool exchange(struct comm *c, struct timed *w, struct error *e)
+{
+    struct transport *t = comm_transport(c);
+    struct pending p[2] = {0};
+    int next = (t->rank + 1) % t->size, before = (t->rank + t->size - 1) % t->size;
+    return t->ops->recv_start(t, before, 0, w->to, w->bytes, &p[0], e) &&
+           t->ops->send_start(t, next, 0, w->from, w->bytes, false, &p[1], e) && t->ops->wait(t, p, 2, e);
+}
+
+static bool flag(struct comm *c, struct timed *w, struct error *e)
+{
+    (void)w;
+    return shm_barrier(c->shm, e);
+}
+
+static bool copy(struct comm *c, struct timed *w, struct error *e)
+{
+    (void)c;
+    (void)e;
+    memcpy(w->to, w->from, w->bytes);
+    return true;
+}
+
+static bool addition(struct comm *c, struct timed *w, struct error *e)
+{
+    (void)c;
+    (void)e;
+    element_f32.add(w->to, w->from, w->bytes / sizeof(float));
+    return true;
+}
+
+static bool measure_messages(struct comm *c, char *from, char *to, struct cost_link *l, struct error *e)
+{
+    static const double bytes[] = {4, 256, 4096, 65536, 1 << 20, 4 << 20};
+    enum { SIZES = sizeof bytes / sizeof *bytes };
+    double seconds[SIZES];
+    for (int i = 0; i < SIZES; i++) {
+        struct timed w = {.once = exchange, .from = from, .to = to, .bytes = (size_t)bytes[i]};
+        w.count = w.bytes <= SHORT ? 20 : 1;
+        if (!median_time(c, &w, &seconds[i], e))
+            return false;
+    }
+    return cost_fit(bytes, seconds, SIZES, &l->alpha, &l->beta) ||
+           error_set(e, ERROR_FAILED, "the clock is too coarse to time messages");
+}
+
+static bool measure(struct comm *c, char *from, char *to, struct comm_links *l, struct error *e)
+{
+    struct timed adding = {.once = addition, .from = from, .to = to, .bytes = LONG, .count = 1};
+    struct timed copying = {.once = copy, .from = from, .to = to, .bytes = LONG, .count = 1};
+    struct timed flagging = {.once = flag, .count = 100};
+    double added = 0, copied = 0;
+    if (!median_time(c, &adding, &added, e) || !measure_messages(c, from, to, &l->messages, e))
+        return false;
+    l->messages.gamma = added / LONG;
+    l->shared = comm_shares_memory(c);
+    if (!l->shared)
+        return true;
+    if (!median_time(c, &copying, &copied, e) || !median_time(c, &flagging, &l->memory.alpha, e))
+        return false;
+    l->memory.beta = copied / LONG;
+    l->memory.gamma = added / LONG;
+    return true;
+}
+
+bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e)
+{
+    *l = (struct comm_links){0};
+    if (c->size == 1)
+        return true;
+    char *from = calloc(1, LONG), *to = calloc(1, LONG);
+    bool ok = from && to ? true : error_set(e, ERROR_FAILED, "out of memory for the timing of messages");
+    if (ok) {
+        memset(from, 0, LONG); /* pages of its own: the ones calloc gives are all the same zeros */
+        memset(to, 0, LONG);
+        ok = measure(c, from, to, l, e);
+    }
+    free(from);
+    free(to);
+    return ok;
+}
+
+double comm_predict(const struct comm_links *l, const char *algo, int ranks, double bytes, bool shared)
+{
+    if (strcmp(algo, "shm") != 0)
+        return cost_allreduce(&l->messages, algo, ranks, bytes);
+    return cost_allreduce(&l->memory, shared ? "shm" : "shm_private", ranks, bytes);
+}
