@@ -1,9 +1,10 @@
 /*
- * cpu_optimizer.c - a step of an optimiser: loops over the pieces of the parameters, shared out among threads.
+ * cpu_optimizer.c - a step of an optimiser: loops over the pieces of the parameters, shared out among
+ * threads.
  *
- * sgd and adam read and write each number once. A norm that the step itself depends on takes a pass of its own
- * before it: clip and lars one over the gradients, lamb one over everything. The factors of a loop are worked out in
- * double: in floats 1 - 0.999 is wrong in its fifth digit.
+ * sgd and adam read and write each number once. A norm that the step itself depends on takes a pass of its
+ * own before it: clip and lars one over the gradients, lamb one over everything. The factors of a loop are
+ * worked out in double: in floats 1 - 0.999 is wrong in its fifth digit.
  */
 #include "engine/nn/cpu.h"
 #include "engine/nn/optimizer.h"
@@ -18,7 +19,8 @@ typedef double wide __attribute__((vector_size(WIDE * sizeof(double))));
 typedef float narrow __attribute__((vector_size(WIDE * sizeof(float))));
 
 /*
- * The square of a float is exact in a double and the order of the sum is fixed, so every machine finds the same bits:
+ * The square of a float is exact in a double and the order of the sum is fixed, so every machine finds the
+ * same bits:
  * ranks on different ones must clip alike.
  */
 CPU_KERNEL static double squares(const float *x, int n)
@@ -65,8 +67,9 @@ CPU_KERNEL static void plain_piece(const struct momentum_factors *f, float *rest
 }
 
 /*
- * As PyTorch computes it: w -= η / (1 - β1^t) · m / (√v / √(1 - β2^t) + ε). decay · w is added to the gradient (adam);
- * keep shrinks w (adamw). For lamb size is 1 / (1 - β1^t), and pull · w is added to its direction.
+ * As PyTorch computes it: w -= η / (1 - β1^t) · m / (√v / √(1 - β2^t) + ε). decay · w is added to the
+ * gradient (adam); keep shrinks w (adamw). For lamb size is 1 / (1 - β1^t), and pull · w is added to its
+ * direction.
  */
 struct adam_factors {
     float scale, decay, keep, beta1, rest1, beta2, rest2, size, second_scale, epsilon, pull;

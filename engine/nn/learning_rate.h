@@ -3,16 +3,16 @@
  *
  * constant  the peak throughout.
  * step      the peak, multiplied by gamma after every step_size epochs (PyTorch's StepLR).
- * cosine    from the peak down to 0 by half a cosine (I. Loshchilov and F. Hutter, SGDR: stochastic gradient descent with
- *           warm restarts, 2017, without restarts; PyTorch's CosineAnnealingLR).
- * onecycle  from peak/25 up to peak over the first 30 % of the steps and down to peak/250 000 over the rest, both by
- *           half a cosine (L. Smith and N. Topin, Super-convergence: very fast training of neural networks using
- *           large learning rates, 2018; PyTorch's OneCycleLR, without its cycling of momentum).
+ * cosine    from the peak down to 0 by half a cosine (I. Loshchilov and F. Hutter, SGDR: stochastic gradient
+ *           descent with warm restarts, 2017, without restarts; PyTorch's CosineAnnealingLR).
+ * onecycle  from peak/25 up to peak over the first 30 % of the steps and down to peak/250 000 over the rest,
+ *           both by half a cosine (L. Smith and N. Topin, Super-convergence: very fast training of neural
+ *           networks using large learning rates, 2018; PyTorch's OneCycleLR, its momentum left alone).
  *
- * A warm-up comes before: the rate rises along a straight line, and the schedule has the steps that are left (the
- * epochs of `step` count from the run's beginning). With a rate that was scaled to a large batch it rises from what it was
- * scaled from (P. Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1 hour, 2017, sections 2.1
- * and 2.2), else from as if it had come from 0.
+ * A warm-up comes before: the rate rises along a straight line, and the schedule has the steps that are left
+ * (the epochs of `step` count from the run's beginning). With a rate that was scaled to a large batch it
+ * rises from what it was scaled from (P. Goyal et al., Accurate, large minibatch SGD: training ImageNet in 1
+ * hour, 2017, sections 2.1 and 2.2), else from as if it had come from 0.
  */
 #ifndef RINGSIDE_NN_LEARNING_RATE_H
 #define RINGSIDE_NN_LEARNING_RATE_H

@@ -3,20 +3,23 @@
  *
  *   sgd    v ← μ·v + g + λ·w;  w ← w − η·v, nesterov: w ← w − η·(g + λ·w + μ·v)
  *   adam   m, v: running means of g + λ·w and of its square, corrected for their start at 0;
- *          w ← w − η·m/(√v + ε)            D. Kingma and J. Ba, Adam: a method for stochastic optimization, ICLR 2015
- *   adamw  of g alone; w ← w − η·λ·w first  I. Loshchilov and F. Hutter, Decoupled weight decay regularization, ICLR 2019
+ *          w ← w − η·m/(√v + ε)
+ *          D. Kingma and J. Ba, Adam: a method for stochastic optimization, ICLR 2015
+ *   adamw  adam of g alone, after w ← w − η·λ·w
+ *          I. Loshchilov and F. Hutter, Decoupled weight decay regularization, ICLR 2019
  *   lars   a rate for each tensor: a = η·t·‖w‖/(‖g‖ + λ·‖w‖); v ← μ·v + a·(g + λ·w); w ← w − v
  *          Y. You, I. Gitman, B. Ginsburg, Large batch training of convolutional networks, 2017, algorithm 1
  *   lamb   adam's m and v of g; r = m/(√v + ε) + λ·w; for each tensor w ← w − η·‖w‖/‖r‖·r
  *          Y. You et al., Large batch optimization for deep learning: training BERT in 76 minutes, ICLR 2020,
  *          algorithm 2 with φ the identity
  *
- * sgd, adam and adamw are PyTorch's to the letter. In lars and lamb, as in their authors' code, tensors of one dimension
- * (biases, norms) keep the rate η and do not decay; where a norm is 0 the rate is η too.
+ * sgd, adam and adamw are PyTorch's to the letter. In lars and lamb, as in their authors' code, tensors of
+ * one dimension (biases, norms) keep the rate η and do not decay; where a norm is 0 the rate is η too.
  *
- * clip: where ‖g‖ over all tensors is larger, g is scaled to that norm first (R. Pascanu, T. Mikolov, Y. Bengio, On the
- * difficulty of training recurrent neural networks, ICML 2013). Whoever has the same gradients takes the same step,
- * bit by bit, whatever the number of threads: sums are taken in pieces of a fixed length and in one order.
+ * clip: where ‖g‖ over all tensors is larger, g is scaled to that norm first (R. Pascanu, T. Mikolov, Y.
+ * Bengio, On the difficulty of training recurrent neural networks, ICML 2013). Whoever has the same gradients
+ * takes the same step, bit by bit, whatever the number of threads: sums are taken in pieces of a fixed length
+ * and in one order.
  */
 #ifndef RINGSIDE_NN_OPTIMIZER_H
 #define RINGSIDE_NN_OPTIMIZER_H
@@ -86,7 +89,7 @@ void optimizer_free(struct optimizer *o);
 bool optimizer_take_step(struct optimizer *o, double lr, float *parameters, const float *gradients,
                          double *gradient_squares, struct error *e);
 
-/* What a checkpoint must keep beside `steps`: buffers in the layout of the parameters, with PyTorch's names. */
+/* What a checkpoint keeps beside `steps`: buffers in the layout of the parameters, with PyTorch's names. */
 struct optimizer_state {
     const char *name; /* "momentum_buffer"; "exp_avg", "exp_avg_sq" */
     float *data;

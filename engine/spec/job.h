@@ -113,7 +113,7 @@ struct job {
 void job_defaults(struct job *job, enum job_kind kind);
 void job_clear(struct job *job); /* drops what it owns */
 
-/* The learning rate that suits: adam and adamw 3e-3 under onecycle, else 1e-3; sgd 0.05, lars 5, lamb 0.02. */
+/* The learning rate that suits: adam, adamw 3e-3 under onecycle, else 1e-3; sgd 0.05, lars 5, lamb 0.02. */
 double job_default_lr(const char *optimizer, const char *schedule);
 /* adamw and lamb 0.01, lars 1e-4; sgd and adam none. */
 double job_default_weight_decay(const char *optimizer);

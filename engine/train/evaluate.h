@@ -1,9 +1,9 @@
 /*
  * evaluate.h - loss and accuracy on the test set, every rank doing its share.
  *
- * The network that trains is the one that is tested, with its batch and its memory. Rank r of R takes every R-th batch. The
- * figures are sums over rows (samples, or the steps of a sequence) divided by their number, and added up in one order, so
- * they depend neither on the number of ranks nor on a short last batch.
+ * The network that trains is the one that is tested, with its batch and its memory. Rank r of R takes every
+ * R-th batch. The figures are sums over rows (samples, or the steps of a sequence) divided by their number,
+ * and added up in one order, so they depend neither on the number of ranks nor on a short last batch.
  */
 #ifndef RINGSIDE_TRAIN_EVALUATE_H
 #define RINGSIDE_TRAIN_EVALUATE_H

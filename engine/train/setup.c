@@ -1,5 +1,6 @@
 /*
- * setup.c - makes a trainer ready: data, model, network, optimiser, learning rate, and whether they fit together.
+ * setup.c - makes a trainer ready: data, model, network, optimiser, learning rate, and whether they fit
+ * together.
  */
 #include "engine/train/trainer_internal.h"
 
@@ -109,7 +110,7 @@ static bool choose_model(struct trainer *tr, struct error *e)
 static bool plan_rate(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
-    /* Where both bound the run, the epochs are the plan that the learning rate follows, the steps where it ends. */
+    /* Where both bound the run, the learning rate follows the epochs, and the steps say where it ends. */
     tr->total_steps = t->epochs > 0 ? t->epochs * tr->order.steps_per_epoch : t->steps;
     double steps = tr->total_steps > 0 ? (double)tr->total_steps : STAMPS;
     if (t->steps > 0 && t->steps < tr->total_steps)
@@ -158,8 +159,8 @@ static bool open_backend(struct trainer *tr, int threads, struct error *e)
 }
 
 /*
- * The gradients come from shards of the batch; the network itself is left with the optimiser's step and the tests, on one
- * thread and with a shard's batch, so that these do not depend on ranks and threads either.
+ * The gradients come from shards of the batch; the network itself is left with the optimiser's step and the
+ * tests, on one thread and with a shard's batch, so that these do not depend on ranks and threads either.
  */
 static bool make_shards(struct trainer *tr, struct error *e)
 {

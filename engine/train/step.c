@@ -1,6 +1,6 @@
 /*
- * step.c - one step of data-parallel training: the gradients of this rank's batches, their sum over all ranks, and what
- * the optimiser makes of it; and what stops a run whose numbers are no numbers any more.
+ * step.c - one step of data-parallel training: the gradients of this rank's batches, their sum over all
+ * ranks, and what the optimiser makes of it; and what stops a run whose numbers are no numbers any more.
  */
 #include "engine/train/trainer_internal.h"
 
@@ -11,8 +11,8 @@
 /* --- gradients of this rank --- */
 
 /*
- * Forward and backward on one batch, number `part` of the step. Between the two the outputs are looked at where the
- * loss is no number: backward may write over them.
+ * Forward and backward on one batch, number `part` of the step. Between the two the outputs are looked at
+ * where the loss is no number: backward may write over them.
  */
 static bool one_batch(struct trainer *tr, int part, double *loss, struct error *e)
 {
@@ -100,8 +100,8 @@ bool trainer_loss_is_finite(struct trainer *tr, const char *what, double loss, l
 /* --- the step --- */
 
 /*
- * Whole numbers below 2^24 and their sum with zeros are exact in a float, so every rank reads what rank 0 said: the low
- * four bits are its wishes, the rest is how much of the time is over.
+ * Whole numbers below 2^24 and their sum with zeros are exact in a float, so every rank reads what rank 0
+ * said: the low four bits are its wishes, the rest is how much of the time is over.
  */
 float trainer_word(const struct trainer *tr, int wants)
 {

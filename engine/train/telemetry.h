@@ -1,8 +1,9 @@
 /*
  * telemetry.h - where the time of the steps went, and the events that say so.
  *
- * A meter adds up the phases of the steps since it was last emptied: data (making the batch), compute (forward,
- * backward, optimiser) and communication, all of it exposed as long as nothing is computed meanwhile.
+ * A meter adds up the phases of the steps since it was last emptied: data (making the batch), compute
+ * (forward, backward, optimiser) and communication, all of it exposed as long as nothing is computed
+ * meanwhile.
  */
 #ifndef RINGSIDE_TRAIN_TELEMETRY_H
 #define RINGSIDE_TRAIN_TELEMETRY_H

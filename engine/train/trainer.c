@@ -100,8 +100,8 @@ static bool compare_parameters(struct trainer *tr, struct error *e)
 }
 
 /*
- * Each rank's batchnorm keeps running statistics of the samples it saw (all the same where it is synchronised): what
- * the model is tested and saved with is their mean over the ranks.
+ * Each rank's batchnorm keeps running statistics of the samples it saw (all the same where it is
+ * synchronised): what the model is tested and saved with is their mean over the ranks.
  */
 static bool share_state(struct trainer *tr, struct network *network, struct error *e)
 {
@@ -172,7 +172,7 @@ bool trainer_test(struct trainer *tr, struct error *e)
     return true;
 }
 
-/* What lies between this step and the next: a test at the end of an epoch, and a checkpoint then or where it is due. */
+/* Between this step and the next: a test at the end of an epoch, and a checkpoint then or where it is due. */
 static bool between_steps(struct trainer *tr, struct error *e)
 {
     long every = tr->t->checkpoint_every;

@@ -1,13 +1,14 @@
 /*
  * trainer.h - data-parallel training: every rank computes the gradient of its own batch, one allreduce sums
- * them, every rank takes the same step. A rank may first add up the gradients of several batches (accumulate): the same
- * step as with one batch of that size, but that batchnorm sees each batch by itself.
+ * them, every rank takes the same step. A rank may first add up the gradients of several batches
+ * (accumulate): the same step as with one batch of that size, but that batchnorm sees each batch by itself.
  *
- * The gradients carry two numbers more at their end, so that a step needs one allreduce and no other word between
- * ranks: the loss of the batch, and what rank 0 wants of everybody (stop, report, time is up). Nobody else decides,
- * so all ranks do the same in the same step.
+ * The gradients carry two numbers more at their end, so that a step needs one allreduce and no other word
+ * between ranks: the loss of the batch, and what rank 0 wants of everybody (stop, report, time is up). Nobody
+ * else decides, so all ranks do the same in the same step.
  *
- * Emitted on rank 0: run, step, rank, eval, hop, sample, done (and fault). See CONTRIBUTING.md for the fields.
+ * Emitted on rank 0: run, step, rank, eval, hop, sample, done (and fault). See CONTRIBUTING.md for the
+ * fields.
  */
 #ifndef RINGSIDE_TRAIN_TRAINER_H
 #define RINGSIDE_TRAIN_TRAINER_H

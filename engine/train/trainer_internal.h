@@ -1,6 +1,6 @@
 /*
- * trainer_internal.h - what the files of the trainer share: setup.c makes it ready, step.c takes a step, saving.c keeps
- * checkpoints, trainer.c goes through the run.
+ * trainer_internal.h - what the files of the trainer share: setup.c makes it ready, step.c takes a step,
+ * saving.c keeps checkpoints, trainer.c goes through the run.
  */
 #ifndef RINGSIDE_TRAIN_TRAINER_INTERNAL_H
 #define RINGSIDE_TRAIN_TRAINER_INTERNAL_H
@@ -102,7 +102,7 @@ void trainer_leave_out(struct trainer *tr, double seconds);
 /* trainer.c. Collective: loss and accuracy on the test set. */
 bool trainer_test(struct trainer *tr, struct error *e);
 
-/* inference.c. Collective. Fills the network from job.train.eval; tests it and times it in place of training. */
+/* inference.c. Collective. Fills the network from job.train.eval, tests it and times it: no training. */
 bool trainer_load_tested(struct trainer *tr, struct error *e);
 bool trainer_inference(struct trainer *tr, struct train_result *result, struct error *e);
 
@@ -114,8 +114,8 @@ void trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool o
 bool trainer_resume(struct trainer *tr, struct error *e);
 
 /*
- * False where the loss, the same on all ranks, is no finite number: the sentence names step and layer (tr->bad_layer, as
- * each rank found it). Collective then.
+ * False where the loss, the same on all ranks, is no finite number: the sentence names step and layer
+ * (tr->bad_layer, as each rank found it). Collective then.
  */
 bool trainer_loss_is_finite(struct trainer *tr, const char *what, double loss, long step, struct error *e);
 

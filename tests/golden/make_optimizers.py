@@ -3,8 +3,8 @@
 
 Run with a Python that has torch (Debian's python3-torch 1.13.1 made the file that is checked in):
     /usr/bin/python3 tests/golden/make_optimizers.py
-sgd, adam, adamw and the schedules are PyTorch's; lars and lamb, which PyTorch lacks, are the formulas of their
-papers in float64. Parameters and gradients come from the generator of engine/base/random.h, so the file
+sgd, adam, adamw and the schedules are PyTorch's; lars and lamb, which PyTorch lacks, are the formulas of
+their papers in float64. Parameters and gradients come from the generator of engine/base/random.h, so the file
 holds only results: the gradient's norm of each step and every STRIDE-th parameter after the last.
 """
 import json
@@ -40,7 +40,8 @@ def gradient(step):
 def pytorch(name, options, clip):
     start = Random(5, 8, 0).uniform(-1, 1, COUNT)
     parameters = [torch.nn.Parameter(torch.from_numpy(t.copy())) for t in split(start)]
-    update = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](parameters, **options)
+    kinds = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+    update = kinds[name](parameters, **options)
     norms = []
     for step in range(STEPS):
         for p, g in zip(parameters, split(gradient(step))):
@@ -132,9 +133,11 @@ def rates(schedule, peak, total, warm=0, start=1.0, step_size=1.0, gamma=0.1, pe
     if schedule == "onecycle":
         s = schedulers.OneCycleLR(o, max_lr=peak, total_steps=left, cycle_momentum=False)
     elif schedule == "step":
-        s = schedulers.ChainedScheduler(rise + [schedulers.StepLR(o, int(round(step_size * per_epoch)), gamma)])
+        drop = schedulers.StepLR(o, int(round(step_size * per_epoch)), gamma)
+        s = schedulers.ChainedScheduler(rise + [drop])
     else:
-        s = (schedulers.CosineAnnealingLR(o, left) if schedule == "cosine" else schedulers.ConstantLR(o, 1.0, 1))
+        cosine = schedule == "cosine"
+        s = schedulers.CosineAnnealingLR(o, left) if cosine else schedulers.ConstantLR(o, 1.0, 1)
         if warm:
             s = schedulers.SequentialLR(o, rise + [s], [warm])
     found = []
