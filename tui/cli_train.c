@@ -18,7 +18,7 @@ static const char not_yet[] = "this version cannot do that yet";
 
 struct choices {
     bool json, detach, epochs_given, lr_given, momentum_given, weight_decay_given, step_given, gamma_given;
-    bool model_given, ranks_given, batch_given, steps_given, optimizer_given, schedule_given;
+    bool model_given, ranks_given, batch_given, steps_given, optimizer_given, schedule_given, algo_given;
     const char *from; /* the run of --resume or --eval; NULL: neither */
     int ranks_before; /* of that run */
     char out[PATH_MAX];
@@ -33,6 +33,9 @@ static bool check_use(const struct job_train *t, const struct choices *c, struct
     if ((c->step_given || c->gamma_given) && strcmp(t->schedule, "step") != 0)
         return error_set(e, ERROR_INPUT, "--%s: only the schedule step has it, but the schedule is %s",
                          c->step_given ? "step-size" : "gamma", t->schedule);
+    if (c->algo_given && t->reproducible && strcmp(t->algo, "tree") != 0)
+        return error_set(e, ERROR_INPUT,
+                         "--algo: --reproducible sums along the tree, in one order; leave out %s", t->algo);
     return true;
 }
 
@@ -157,7 +160,7 @@ int cli_train(int argc, char **argv)
         {"scale-lr", "BASE", OPTION_INT, &t->scale_lr, 0, 1, 1e9,
          "multiply the rate by the global batch / BASE (linear scaling)", NULL, NULL},
         {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0,
-         "allreduce: ring (default), or another (ringside allreduce --help)", NULL, NULL},
+         "allreduce: ring (default), or another (ringside allreduce --help)", &c.algo_given, NULL},
         {"device", "D", OPTION_TEXT, t->device, sizeof t->device, 0, 0, "auto (default) or cpu", NULL, NULL},
         {"dtype", "T", OPTION_TEXT, t->dtype, sizeof t->dtype, 0, 0,
          "fp32 (default), or bf16: multiply in bf16, keep all else in fp32", NULL, NULL},

@@ -281,6 +281,8 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
     if (run_model_shares(m, share))
         fprintf(to, "%-14s compute %.0f %%, communication not hidden %.0f %%, data %.0f %%\n",
                 "a step's time", 100 * share[0], 100 * share[1], 100 * share[2]);
+    if (m->have_job && m->job.kind == JOB_TRAIN && m->job.train.reproducible && *m->hash)
+        fprintf(to, "%-14s %s (the same for 1, 2, 4 and 8 ranks)\n", "parameters", m->hash);
     report_ranks(to, m);
     fputc('\n', to);
     text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);

@@ -462,6 +462,7 @@ static void fold_done(struct run_model *m, const json_t *event)
     m->final_accuracy = event_number(event, "accuracy", NAN);
     m->final_loss = event_number(event, "loss", NAN);
     m->final_samples_per_s = event_number(event, "samples_per_s", NAN);
+    copy_text(m->hash, sizeof m->hash, event, "hash");
 }
 
 /* A run that names another one (a script's train{}) is remembered as its parent. */

@@ -148,6 +148,7 @@ struct run_model {
     int child_count;
 
     bool done, ok; /* the `done` event has come */
+    char hash[20]; /* of the parameters at the end, "": not told */
     double wall_s, final_accuracy, final_loss, final_samples_per_s;
     long events; /* seen so far */
 

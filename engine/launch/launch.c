@@ -278,6 +278,8 @@ static bool prepare(const struct job *given, struct job *job, struct error *e)
         return false;
     if (job->kind == JOB_TRAIN && !data_name_resolve(job->train.data, e))
         return error_wrap(e, "data");
+    if (job->kind == JOB_TRAIN && job->train.reproducible)
+        strcpy(job->train.algo, "tree"); /* the only one whose sums do not depend on the number of ranks */
     if (job->kind == JOB_TRAIN && (!find_run(job->train.resume, e) || !find_run(job->train.eval, e)))
         return false;
     if (job->kind == JOB_RANKS && !make_absolute("script", job->rank_script.script, e))

@@ -30,11 +30,14 @@ check "another seed: other bits" sh -c "! cmp -s '$scratch/one' '$scratch/seed'"
 hash_of() { sed -nE '/"ev":"eval"/s/.*"hash":"([0-9a-f]+)".*/\1/p'; }
 plan=("${model[@]}" --threads 1 --schedule constant --reproducible)
 expect "60 steps on 2 ranks" 0 "$ringside" train "${plan[@]}" --ranks 2 --batch 16 --steps 60 --label begun
+check "the report has the hash" grep -qE "^parameters +[0-9a-f]{16} \(the same for" <<<"$out"
 expect "40 more on 4" 0 "$ringside" train --resume begun --ranks 4 --threads 2 --steps 100 --json
 resumed=$(hash_of <<<"$out")
 expect "100 on 1" 0 "$ringside" train "${plan[@]}" --ranks 1 --batch 32 --steps 100 --json
 check "the same parameters" test -n "$resumed" -a "$resumed" = "$(hash_of <<<"$out")"
 
+expect "another allreduce would round otherwise" 2 "$ringside" train --reproducible --algo ring
+check "one sentence says so" grep -q "sums along the tree" <<<"$err"
 expect "3 ranks cannot share 8 shards" 2 "$ringside" train --model mlp --ranks 3 --batch 8 --steps 2 --reproducible
 check "one sentence says so" grep -q "3 ranks cannot share evenly: choose 1, 2, 4 or 8" <<<"$err"
 expect "nor can 12 samples be cut into 8" 2 "$ringside" train --model mlp --ranks 2 --batch 6 --steps 2 --reproducible
