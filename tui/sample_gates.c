@@ -59,6 +59,19 @@ static void draw_tokens(struct canvas *c, const struct strips *at, struct rect a
     }
 }
 
+/* A scale with its words, where there is room for all of it; returns the columns used. */
+static int draw_scale(struct canvas *c, int row, int col, int end, const char *low, enum palette palette,
+                      const char *high, enum picture_style style)
+{
+    int before = text_columns(low), after = text_columns(high), used = before + SCALE_COLS + after;
+    if (end - col < used)
+        return 0;
+    canvas_text(c, row, col, before, ROLE_MUTED, 0, low);
+    picture_scale(c, row, col + before, SCALE_COLS, palette, c->pixels ? style : PICTURE_SHADES);
+    canvas_text(c, row, col + before + SCALE_COLS, after, ROLE_MUTED, 0, high);
+    return used;
+}
+
 void sample_gates_draw(struct canvas *c, struct rect area, const struct sample *s, enum picture_style style)
 {
     if (!s->bytes) {
@@ -92,14 +105,8 @@ void sample_gates_draw(struct canvas *c, struct rect area, const struct sample *
     struct rect tokens = {row, area.col, left - 1, area.cols};
     draw_tokens(c, &at, tokens, s);
     row = area.row + area.rows - 1;
-    enum picture_style strips = c->pixels ? style : PICTURE_SHADES;
     int col = area.col, end = area.col + area.cols;
-    col += canvas_text(c, row, col, end - col, ROLE_MUTED, 0, "low ");
-    picture_scale(c, row, col, SCALE_COLS, PALETTE_HEAT, strips);
-    col += SCALE_COLS;
-    col += canvas_text(c, row, col, end - col, ROLE_MUTED, 0, " high   below 0 ");
-    picture_scale(c, row, col, SCALE_COLS, PALETTE_DIVERGING, strips);
-    col += SCALE_COLS;
-    col += canvas_text(c, row, col, end - col, ROLE_MUTED, 0, " above   ");
+    col += draw_scale(c, row, col, end, "low ", PALETTE_HEAT, " high   ", style);
+    col += draw_scale(c, row, col, end, "below 0 ", PALETTE_DIVERGING, " above   ", style);
     canvas_format(c, row, col, end - col, ROLE_MUTED, 0, "units 1-%d of %d, %s", s->rows, s->of, s->name);
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Smaller areas show nothing. */
+enum { LEAST_ROWS = 3, LEAST_COLS = 24 };
+
 /* --- which samples --- */
 
 static bool is_of(const struct sample *s, enum sample_kind kind)
@@ -262,6 +265,8 @@ static void draw_maps(struct canvas *c, struct rect area, const struct sample *s
     free(tiles);
     int col = line.col, end = line.col + line.cols;
     col += canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, "%.3g ", s->lo[0]);
+    if (end - col < 24)
+        return;
     picture_scale(c, line.row, col, 16, PALETTE_HEAT, c->pixels ? style : PICTURE_SHADES);
     col += 16;
     col += canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, " %.3g", s->hi[0]);
@@ -341,6 +346,8 @@ static void draw_choices(struct canvas *c, struct rect line, const struct sample
 void samples_draw(struct canvas *c, struct rect area, const struct sample *samples, int count,
                   const struct sample_choice *choice)
 {
+    if (area.rows < LEAST_ROWS || area.cols < LEAST_COLS)
+        return;
     struct sample_choice now = *choice;
     now.kind = shown_kind(choice, samples, count);
     struct sample_group g = sample_group(samples, count, now.kind, now.back);
@@ -388,7 +395,7 @@ void samples_draw_few(struct canvas *c, struct rect area, const struct sample *s
                       enum picture_style style)
 {
     struct sample_group g;
-    if (!few_group(samples, count, &g))
+    if (area.rows < LEAST_ROWS || area.cols < LEAST_COLS || !few_group(samples, count, &g))
         return;
     /* Of pictures one row; the last of them: they hold those that the model takes for something else. */
     if (g.list[0]->kind == SAMPLE_IMAGE && g.list[0]->rows > 0) {
