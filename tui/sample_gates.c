@@ -98,8 +98,13 @@ void sample_gates_draw(struct canvas *c, struct rect area, const struct sample *
         bool signs = s->lo[gate] < 0;
         canvas_text(c, row, area.col, NAME_COLS - 1, ROLE_TEXT, ATTR_BOLD, s->gates[gate]);
         strip_draw(c, &at, row, s, gate, style);
-        canvas_format(c, row, at.col + at.steps * at.each + 1, RANGE_COLS - 1, ROLE_MUTED, 0,
-                      signs ? "%.2g..%+.2g" : "%.2g..%.2g", s->lo[gate], s->hi[gate]);
+        int beside = at.col + at.steps * at.each + 1;
+        if (signs)
+            canvas_format(c, row, beside, RANGE_COLS - 1, ROLE_MUTED, 0, "%s%.2g", c->utf8 ? "±" : "+-",
+                          s->hi[gate]);
+        else
+            canvas_format(c, row, beside, RANGE_COLS - 1, ROLE_MUTED, 0, "%.2g..%.2g", s->lo[gate],
+                          s->hi[gate]);
     }
     int left = area.row + area.rows - row;
     struct rect tokens = {row, area.col, left - 1, area.cols};

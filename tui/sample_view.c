@@ -107,15 +107,17 @@ static int tiles_across(struct rect area, int width)
     return across < 1 ? 1 : across;
 }
 
-/*
- * The width at which all tiles fit, as large as can be but no larger than pays. Fewer columns than half its pixels say
- * too little of a picture: rather fewer pictures, but one row of them whatever happens.
- */
+/* Fewer columns than half its pixels say too little of a picture: rather fewer pictures. */
+static int tile_least(const struct picture *p)
+{
+    return p->cols / 2 > TILE_LEAST ? p->cols / 2 : TILE_LEAST;
+}
+
+/* The width at which all tiles fit, as large as can be but no larger than pays; one row of them whatever happens. */
 static int tile_width(const struct tile *tiles, int count, struct rect area)
 {
     const struct picture *p = &tiles[0].picture;
-    int most = 3 * p->cols < area.cols ? 3 * p->cols : area.cols,
-        least = p->cols / 2 > TILE_LEAST ? p->cols / 2 : TILE_LEAST;
+    int most = 3 * p->cols < area.cols ? 3 * p->cols : area.cols, least = tile_least(p);
     for (int width = most; width > least; width--)
         if (tiles_across(area, width) * (area.rows / (picture_rows(p, width) + 1)) >= count)
             return width;
@@ -221,7 +223,8 @@ static void draw_images(struct canvas *c, struct rect area, const struct sample 
 {
     enum { HISTORY_ROWS = 10, IMAGES_ROWS = 20 };
     struct tile *tiles = calloc((size_t)g->count, sizeof *tiles);
-    if (g->list[0]->generated && g->evaluations > 1 && area.rows >= HISTORY_ROWS + IMAGES_ROWS) {
+    if (g->list[0]->generated && g->evaluations > 1 && area.cols >= WIDE_AREA &&
+        area.rows >= HISTORY_ROWS + IMAGES_ROWS) {
         struct rect history = rect_cut_rows(&area, -HISTORY_ROWS);
         draw_history(c, history, samples, count, g->evaluations, style);
         rect_cut_rows(&area, -1);
@@ -413,14 +416,27 @@ void samples_draw_few(struct canvas *c, struct rect area, const struct sample *s
 
 /* --- without a screen --- */
 
+/* Rows that a group takes in a pipe: pictures as small as they are worth looking at, but all of them. */
+static int print_rows(const struct sample_group *g, int cols)
+{
+    enum { TEXT_ROWS = 24 };
+    const struct sample *first = g->list[0];
+    bool maps = first->kind == SAMPLE_MAPS;
+    if ((first->kind != SAMPLE_IMAGE && !maps) || !first->bytes)
+        return TEXT_ROWS;
+    struct picture p = picture_of(first);
+    int width = tile_least(&p), count = maps ? first->channels + 1 : g->count;
+    int across = tiles_across((struct rect){.cols = cols}, width);
+    return (count + across - 1) / across * (picture_rows(&p, width) + 1) + maps;
+}
+
 void samples_print(FILE *to, const struct sample *samples, int count, bool utf8)
 {
     enum { COLS = 80 };
-    static const int ROWS[SAMPLE_KINDS] = {34, 24, 40, 24};
     for (int kind = 0; kind < SAMPLE_KINDS; kind++) {
         struct sample_group g = sample_group(samples, count, (enum sample_kind)kind, 0);
         struct canvas c;
-        if (g.count && canvas_init(&c, ROWS[kind], COLS, utf8)) {
+        if (g.count && canvas_init(&c, print_rows(&g, COLS), COLS, utf8)) {
             draw_group(&c, canvas_whole(&c), samples, count, &g, PICTURE_SHADES);
             int used = c.rows;
             for (bool blank = true; used > 0; used--) {
