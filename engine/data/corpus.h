@@ -1,10 +1,12 @@
 /*
- * corpus.h - pages of text: exercises/data/text/corpus.gz, made by make_corpus beside it, or a file of the same form.
+ * corpus.h - pages of text: exercises/data/text/corpus.gz, made by make_corpus beside it, or a file of the
+ * same form.
  *
- * ASCII text, gzipped or not: each page begins with a form feed and its name on a line of its own, "\fopen.2", whose
- * digit after the last dot is its section. The split is by whole pages, so that no sentence is in both parts, and by kind
- * (sections 2 and 3, the others): of each kind, in the order of the FNV-1a hashes of their names, those pages are for
- * testing that still fit into a tenth of the kind's bytes. Errors are ERROR_INPUT and name the file and the page.
+ * ASCII text, gzipped or not: each page begins with a form feed and its name on a line of its own,
+ * "\fopen.2", whose digit after the last dot is its section. The split is by whole pages, so that no
+ * sentence is in both parts, and by kind (sections 2 and 3, the others): of each kind, in the order of the
+ * FNV-1a hashes of their names, those pages are for testing that still fit into a tenth of the kind's
+ * bytes. Errors are ERROR_INPUT and name the file and the page.
  */
 #ifndef RINGSIDE_DATA_CORPUS_H
 #define RINGSIDE_DATA_CORPUS_H

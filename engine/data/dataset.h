@@ -1,9 +1,9 @@
 /*
  * dataset.h - labelled samples, and batches of them.
  *
- * A sample is an image of C × H × W, given as normalised floats, or T tokens, given as int32 numbers below `vocabulary`.
- * It has one class, or one for each of its T steps (the next character at every step). What lies behind, bytes
- * in memory, a mapped file, a formula, is the source's affair. By name:
+ * A sample is an image of C × H × W, given as normalised floats, or T tokens, given as int32 numbers below
+ * `vocabulary`. It has one class, or one for each of its T steps (the next character at every step). What
+ * lies behind, bytes in memory, a mapped file, a formula, is the source's affair. By name:
  *     mnist                        embedded; or a FOLDER with its four IDX files
  *     cifar10, cifar100            the binary version, where cifar.h says; or a FOLDER with its files
  *     text-classes, text-words, text-chars    the embedded corpus (text.h)

@@ -1,9 +1,9 @@
 /*
  * facts.h - what is worth knowing of a dataset before one trains on it: `ringside data info`.
  *
- * The share of the largest class is what guessing it always would score: the bar a model must clear. Mean and deviation
- * of the pixels are computed, not taken from anywhere: over all training images, or, of more than 200 MB of pixels, over
- * evenly spread ones.
+ * The share of the largest class is what guessing it always would score: the bar a model must clear. Mean
+ * and deviation of the pixels are computed, not taken from anywhere: over all training images, or, of more
+ * than 200 MB of pixels, over evenly spread ones.
  */
 #ifndef RINGSIDE_DATA_FACTS_H
 #define RINGSIDE_DATA_FACTS_H

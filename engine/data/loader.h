@@ -1,12 +1,13 @@
 /*
  * loader.h - the batches of one rank, one after another, made ahead of time by a thread of their own.
  *
- * The thread keeps at most two batches ready and sleeps when they are: it never spins. A call copies the next one
- * and tells how long the step waited for its data (`data_s`). Without the thread the batch is made in the call, straight
- * into place: better where making a batch is short beside a step, or where no core is free for it.
+ * The thread keeps at most two batches ready and sleeps when they are: it never spins. A call copies the
+ * next one and tells how long the step waited for its data (`data_s`). Without the thread the batch is made
+ * in the call, straight into place: better where making a batch is short beside a step, or where no core is
+ * free for it.
  *
- * One step of the order may be taken in several parts (gradient accumulation, virtual shards): each call gives the next
- * `part` samples. A damaged file is told by the call that would have given its samples.
+ * One step of the order may be taken in several parts (gradient accumulation, virtual shards): each call
+ * gives the next `part` samples. A damaged file is told by the call that would have given its samples.
  */
 #ifndef RINGSIDE_DATA_LOADER_H
 #define RINGSIDE_DATA_LOADER_H

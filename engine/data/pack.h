@@ -5,8 +5,9 @@
  *                                            of the FNV-1a hashes of their names
  *     DIR/train/CLASS/NAME.ppm, DIR/test/...    or DIR/val/...: split as the folders say
  *
- * Classes are numbered in the order of their names, pictures packed in that of theirs. All must have the size and the
- * channels of the first. Files that do not end with .pgm, .ppm or .pnm are passed over and counted.
+ * Classes are numbered in the order of their names, pictures packed in that of theirs. All must have the
+ * size and the channels of the first. Files that do not end with .pgm, .ppm or .pnm are passed over and
+ * counted.
  */
 #ifndef RINGSIDE_DATA_PACK_H
 #define RINGSIDE_DATA_PACK_H

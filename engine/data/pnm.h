@@ -1,8 +1,9 @@
 /*
  * pnm.h - raw pictures: PGM (P5, grey) and PPM (P6, red, green and blue), of the Netpbm formats.
  *
- * A text header (magic, width, height, the largest value, with # comments), then the pixels. Values are scaled so that the
- * largest is 255; 16-bit files and files of several pictures are refused. Errors are ERROR_INPUT and name the file.
+ * A text header (magic, width, height, the largest value, with # comments), then the pixels. Values are
+ * scaled so that the largest is 255; 16-bit files and files of several pictures are refused. Errors are
+ * ERROR_INPUT and name the file.
  */
 #ifndef RINGSIDE_DATA_PNM_H
 #define RINGSIDE_DATA_PNM_H

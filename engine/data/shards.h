@@ -1,10 +1,11 @@
 /*
- * shards.h - FILE.shards: many small images packed into one file, ours, for training without opening any of them.
+ * shards.h - FILE.shards: many small images packed into one file, ours, for training without opening any of
+ * them.
  *
- * One file, not one a shard: it is opened once and mapped, all ranks of a host share its pages, it is complete or
- * absent (written beside its place, then renamed), and a parallel file system stripes it. A shard is a block of about
- * 256 KiB of whole images with a CRC-32 (zlib's) of its own, which is checked when it is first read. All numbers are little
- * endian, 64 bits where they may grow.
+ * One file, not one a shard: it is opened once and mapped, all ranks of a host share its pages, it is
+ * complete or absent (written beside its place, then renamed), and a parallel file system stripes it. A
+ * shard is a block of about 256 KiB of whole images with a CRC-32 (zlib's) of its own, which is checked
+ * when it is first read. All numbers are little endian, 64 bits where they may grow.
  *
  *     offset  bytes
  *     0       8      "RSHARDS\n"

@@ -237,25 +237,3 @@ bool text_read(const char *name, enum dataset_part part, struct dataset *d, stru
                          t->vocabulary ? "words" : "characters");
     return true;
 }
-
-int text_tokens(const struct dataset *d, const char *text, int32_t *tokens, int room)
-{
-    const struct text *t = d->self;
-    size_t bytes = strlen(text), at = 0, length;
-    int n = 0;
-    if (d->source != &text_source || room < 1)
-        return 0;
-    for (const char *word; at < bytes;) {
-        int32_t number;
-        if (!t->vocabulary)
-            number = character_number(text[at++]);
-        else if ((word = word_next(text, bytes, &at, &length)))
-            number = vocabulary_find(t->vocabulary, word, length);
-        else
-            break;
-        if (n == room)
-            memmove(tokens, tokens + 1, (size_t)--n * sizeof *tokens);
-        tokens[n++] = number;
-    }
-    return n;
-}

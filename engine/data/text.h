@@ -8,8 +8,8 @@
  *                    number are left out.
  *     text-chars     which character follows, at each of 64 steps? A sample begins every 64 characters of a page.
  *
- * Words have 10 000 numbers, found in the training pages; characters have 65 (vocabulary.h). "text-words:FILE" takes
- * another corpus than the embedded one.
+ * Words have 10 000 numbers, found in the training pages; characters have 65 (vocabulary.h). "text-
+ * words:FILE" takes another corpus than the embedded one.
  */
 #ifndef RINGSIDE_DATA_TEXT_H
 #define RINGSIDE_DATA_TEXT_H
@@ -25,11 +25,5 @@ enum {
 
 bool text_known(const char *name); /* "text-words" and so on, alone or with ":FILE" */
 bool text_read(const char *name, enum dataset_part part, struct dataset *d, struct error *e);
-
-/*
- * Turns a learner's text into numbers of the dataset's: at most `room`, the last ones where it has more; the number of
- * them comes back. For prompts of generated text.
- */
-int text_tokens(const struct dataset *d, const char *text, int32_t *tokens, int room);
 
 #endif

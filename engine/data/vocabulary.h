@@ -1,12 +1,12 @@
 /*
  * vocabulary.h - numbers for words and for characters.
  *
- * Words are the longest runs of letters, digits and _, in lower case; all else parts them. The vocabulary of a training
- * set is its most frequent words: number 0 is padding, 1 any word that has no number, then by falling frequency, equal
- * ones in the order of the alphabet. So it follows from the text alone.
+ * Words are the longest runs of letters, digits and _, in lower case; all else parts them. The vocabulary
+ * of a training set is its most frequent words: number 0 is padding, 1 any word that has no number, then by
+ * falling frequency, equal ones in the order of the alphabet. So it follows from the text alone.
  *
- * Characters have 65 numbers: end of line, blank, a to z, 0 to 9, and . , ; : ! ? ' " ( ) [ ] < > { } - _ / \ | * + =
- * & # %. Capitals are taken as small letters, ` as ', and $ @ ^ ~ and the tabulator as blanks.
+ * Characters have 65 numbers: end of line, blank, a to z, 0 to 9, and . , ; : ! ? ' " ( ) [ ] < > { } - _ /
+ * \ | * + = & # %. Capitals are taken as small letters, ` as ', and $ @ ^ ~ and the tabulator as blanks.
  */
 #ifndef RINGSIDE_DATA_VOCABULARY_H
 #define RINGSIDE_DATA_VOCABULARY_H

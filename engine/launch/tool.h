@@ -1,5 +1,6 @@
 /*
- * tool.h - work that only `ringside-rank` can do (it knows the data's formats), done for a command of `ringside`.
+ * tool.h - work that only `ringside-rank` can do (it knows the data's formats), done for a command of
+ * `ringside`.
  *
  * It runs as a child on this terminal, without MPI, and prints results and mistakes itself.
  */

@@ -55,27 +55,18 @@ static void test_embedded_corpus(void **state)
     json_decref(golden);
 }
 
-/* What a user sees of the numbers, and a prompt of theirs turned into numbers. */
-static void test_tokens_and_prompts(void **state)
+/* What a user sees of the numbers. */
+static void test_tokens(void **state)
 {
     (void)state;
     struct dataset d;
     struct error e = {0};
-    int32_t tokens[8];
     assert_true(dataset_read("text-words", DATASET_TEST, &d, &e));
     assert_string_equal(dataset_token(&d, WORD_PADDING), "");
     assert_string_equal(dataset_token(&d, WORD_UNKNOWN), "?");
     assert_string_equal(dataset_token(&d, WORD_FIRST), "the"); /* the most frequent word of English */
     assert_null(dataset_token(&d, -1));
     assert_null(dataset_token(&d, TEXT_VOCABULARY));
-    assert_int_equal(text_tokens(&d, "The file, (qwertyuiop) THE", tokens, 8), 4);
-    assert_int_equal(tokens[0], WORD_FIRST);
-    assert_string_equal(dataset_token(&d, tokens[1]), "file");
-    assert_int_equal(tokens[2], WORD_UNKNOWN);
-    assert_int_equal(tokens[3], WORD_FIRST);
-    assert_int_equal(text_tokens(&d, "the file the", tokens, 2), 2); /* the last two */
-    assert_string_equal(dataset_token(&d, tokens[0]), "file");
-    assert_int_equal(text_tokens(&d, " ... ", tokens, 8), 0);
     dataset_free(&d);
     assert_true(dataset_read("text-chars", DATASET_TEST, &d, &e));
     for (int32_t k = 0; k < CHARACTERS; k++) {
@@ -83,11 +74,10 @@ static void test_tokens_and_prompts(void **state)
         assert_int_equal(strlen(c), 1);
         assert_int_equal(character_number(c[0]), k);
     }
-    assert_int_equal(text_tokens(&d, "A`$\n", tokens, 8), 4);
-    assert_string_equal(dataset_token(&d, tokens[0]), "a");
-    assert_string_equal(dataset_token(&d, tokens[1]), "'");
-    assert_string_equal(dataset_token(&d, tokens[2]), " ");
-    assert_string_equal(dataset_token(&d, tokens[3]), "\n");
+    assert_string_equal(dataset_token(&d, character_number('A')), "a");
+    assert_string_equal(dataset_token(&d, character_number('`')), "'");
+    assert_string_equal(dataset_token(&d, character_number('$')), " ");
+    assert_string_equal(dataset_token(&d, character_number('\0')), " ");
     dataset_free(&d);
 }
 
@@ -199,7 +189,7 @@ static void test_damaged_corpora(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_embedded_corpus), cmocka_unit_test(test_tokens_and_prompts),
+        cmocka_unit_test(test_embedded_corpus), cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_own_corpus),      cmocka_unit_test(test_bad_corpora),
         cmocka_unit_test(test_damaged_corpora),
     };
