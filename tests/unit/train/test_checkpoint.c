@@ -258,6 +258,43 @@ static void test_of_another_training(void **state)
     drop(&g);
 }
 
+/* One byte of the file is another: it is refused with a sentence, or what is read is what was written all the same. */
+static void test_mutations(void **state)
+{
+    (void)state;
+    struct given g, back;
+    struct error e = {0};
+    char note[600];
+    assert_true(make(&g, MODEL(4), "adam") && make(&back, MODEL(4), "adam"));
+    write_step(&g, 1, 1);
+    int fd = open(file_of(1), O_RDWR);
+    struct stat st;
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    int refused = 0, harmless = 0;
+    for (uint64_t seed = 0; seed < 1500; seed++) {
+        struct random r = random_stream(seed, 11, 0);
+        /* Two of three in the length and the header, which is the longer part of the story. */
+        off_t at = (off_t)random_below(&r, random_below(&r, 3) ? 1500 : (uint64_t)st.st_size);
+        unsigned char before, after;
+        assert_int_equal(pread(fd, &before, 1, at), 1);
+        after = (unsigned char)(before ^ 1u << random_below(&r, 8));
+        assert_int_equal(pwrite(fd, &after, 1, at), 1);
+        struct checkpoint c = checkpoint_of(&back, 0, "adam");
+        if (checkpoint_read(run, &c, note, sizeof note, &e)) {
+            expect_seed(&back, 1);
+            harmless++;
+        } else {
+            assert_int_equal(e.kind, ERROR_INPUT);
+            assert_non_null(strstr(e.text, "step-1.safetensors"));
+            refused++;
+        }
+        assert_int_equal(pwrite(fd, &before, 1, at), 1);
+    }
+    assert_true(refused > 1000 && harmless > 0);
+    close(fd);
+    drop(&g), drop(&back);
+}
+
 /* Two networks in one file, as of a gan, and running statistics, which have no moments. */
 static void test_two_networks(void **state)
 {
@@ -357,6 +394,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_there_and_back, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_damaged, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_of_another_training, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_mutations, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_two_networks, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_killed_while_writing, make_folder, remove_folder),
     };
