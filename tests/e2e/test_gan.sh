@@ -34,6 +34,19 @@ while read -r answer name; do
     if [ "$answer" = yes ]; then pass "$name"; elif [ "$answer" = no ]; then fail "$name" ""; else fail "the stream" "$answer $name"; fi
 done <"$scratch/found"
 
+# Ten steps beside PyTorch's, from the same weights, images and noise (tests/golden/make_gan.py).
+"$ringside" train --model gan --seed 7 --threads 1 --ranks 1 --batch 32 --steps 10 --json >"$scratch/ten" 2>/dev/null
+if python3 - "$scratch/ten" tests/golden/gan.json <<'PY' >"$scratch/found" 2>&1
+import json, sys
+ours = [e for e in map(json.loads, open(sys.argv[1])) if e["ev"] == "step"]
+golden = json.load(open(sys.argv[2]))["steps"]
+assert len(ours) == len(golden) == 10
+for a, b in zip(ours, golden):
+    for f in b:
+        assert abs(a[f] - b[f]) <= 1e-5 * abs(b[f]), (a["step"], f, a[f], b[f])
+PY
+then pass "ten steps as PyTorch takes them, to 1e-5"; else fail "ten steps as PyTorch takes them, to 1e-5" "$(cat "$scratch/found")"; fi
+
 # Four steps: rounding has not spread yet.
 train --ranks 1 --batch 32 --steps 4 >"$scratch/one"
 train --ranks 2 --batch 16 --steps 4 >"$scratch/two"
