@@ -41,7 +41,7 @@ mistake "--momentum: only sgd and lars have it" train --optimizer lamb --momentu
 mistake "--gamma: only the schedule step has it, but the schedule is onecycle" train --gamma 0.5
 mistake "--warmup: the schedule onecycle warms up by itself" train --warmup 0.1
 mistake "--weight-decay: expected" train --weight-decay -1
-mistake "--algo: there is no allreduce algorithm \"star\" (there are: ring, " train --algo star
+mistake "--algo: there is no allreduce algorithm \"star\" (there are: " train --algo star
 mistake "--launcher: expected local, got 'slurm'" train --launcher slurm
 mistake "--tensor: this version cannot do that yet" train --tensor 2
 mistake "--epochs: expected" train --epochs 0
