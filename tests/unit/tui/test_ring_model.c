@@ -16,22 +16,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+static enum hop_phase phase_of(enum phase phase)
+{
+    switch (phase) {
+    case PHASE_REDUCE_SCATTER: return HOP_REDUCE_SCATTER;
+    case PHASE_ALLGATHER: return HOP_ALLGATHER;
+    case PHASE_REDUCE: return HOP_REDUCE;
+    case PHASE_BROADCAST: return HOP_BROADCAST;
+    }
+    return HOP_OTHER;
+}
+
 /* What the engine would record of a schedule. said: rounds and phases too; else only who, what and when. */
-static struct run_op record(int ranks, size_t length, bool said)
+static struct run_op record_of(const char *algo, int ranks, size_t length, bool said)
 {
     struct schedule s;
     struct error e = {0};
-    assert_true(schedule_ring(&s, ranks, length, &e));
-    struct run_op op = {.op = 7, .algo = "ring", .ranks = ranks, .count = s.count};
+    assert_true(schedule_make(&s, algo, ranks, length, &e));
+    struct run_op op = {.op = 7, .ranks = ranks, .count = s.count};
+    strcpy(op.algo, algo);
     op.hops = calloc((size_t)s.count + 1, sizeof *op.hops);
     assert_non_null(op.hops);
     for (int i = 0; i < s.count; i++) {
         const struct transfer *t = &s.transfers[i];
         double t0 = 1 + t->round * 1e-4 + t->from * 1e-6;
         op.hops[i] = (struct run_hop){
-            .phase = !said                              ? HOP_OTHER
-                     : t->phase == PHASE_REDUCE_SCATTER ? HOP_REDUCE_SCATTER
-                                                        : HOP_ALLGATHER,
+            .phase = said ? phase_of(t->phase) : HOP_OTHER,
             .hop = said ? t->round : -1,
             .from = t->from,
             .to = t->to,
@@ -43,6 +53,38 @@ static struct run_op record(int ranks, size_t length, bool said)
     }
     schedule_free(&s);
     return op;
+}
+
+static struct run_op record(int ranks, size_t length, bool said)
+{
+    return record_of("ring", ranks, length, said);
+}
+
+/* A tree sends the whole buffer: rank 0 has all after the reduce, everybody after the broadcast; nobody is a stranger. */
+static void trees_end_complete(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= 9; n++) {
+        struct run_op op = record_of("tree", n, 100, true);
+        struct ring_model m;
+        uint64_t sets[9], all = (UINT64_C(1) << n) - 1;
+        assert_true(ring_model_build(&m, &op, NULL));
+        assert_true(m.tree && !m.ring);
+        assert_int_equal(m.strangers, 0);
+        assert_int_equal(m.chunks, 1);
+        assert_int_equal(m.count, 2 * (n - 1));
+        assert_true(m.buffer_bytes == 400 && m.total_bytes == 400 * m.count);
+        ring_model_state(&m, m.rounds / 2, sets);
+        assert_int_equal(sets[0], all);
+        assert_true(sets[n - 1] != all);
+        assert_int_equal(ring_model_phase(&m, 0), HOP_REDUCE);
+        assert_int_equal(ring_model_phase(&m, m.rounds - 1), HOP_BROADCAST);
+        ring_model_state(&m, m.rounds, sets);
+        for (int r = 0; r < n; r++)
+            assert_int_equal(sets[r], all);
+        ring_model_free(&m);
+        free(op.hops);
+    }
 }
 
 static void rings_end_complete(void **state)
@@ -212,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rings_end_complete),
+        cmocka_unit_test(trees_end_complete),
         cmocka_unit_test(rounds_follow_from_causality),
         cmocka_unit_test(strangers_are_marked),
         cmocka_unit_test(segments_and_rounds_are_joined),
