@@ -3,7 +3,8 @@
  */
 #include "engine/base/rundir.h"
 #include "engine/launch/launch.h"
-#include "engine/spec/schedule.h"
+#include "engine/spec/collective.h"
+#include "engine/spec/cost.h"
 #include "tui/cli.h"
 #include "tui/follow.h"
 #include "tui/options.h"
@@ -11,36 +12,74 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char not_yet[] = "this version cannot do that yet";
+
 /* All there are, with commas between. */
-static void every_algo(char *list, size_t size)
+static void every_algo(const struct job_allreduce *a, char *list, size_t size)
 {
-    snprintf(list, size, "mpi,shm");
+    const char *ours = collective_algo(collective_named(a->collective));
+    if (ours) {
+        snprintf(list, size, "mpi,%s", ours);
+        return;
+    }
+    snprintf(list, size, a->tune ? "mpi,shm" : "auto,mpi,shm");
     for (int i = 0; schedule_algo(i); i++) {
         size_t used = strlen(list);
         snprintf(list + used, size - used, ",%s", schedule_algo(i));
     }
 }
 
-static const char not_yet[] = "this version cannot do that yet";
+/* Sizes to find the fastest at: 4 B, 16 B ... 64 MiB. */
+static void tune_sizes(struct job_allreduce *a)
+{
+    a->sizes = 0;
+    for (size_t bytes = 4; bytes <= (size_t)64 << 20; bytes *= 4)
+        a->bytes[a->sizes++] = bytes;
+}
+
+/* What --help says after the options: the cost model's formulas. */
+static void formulas(char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size,
+                                   "what it should take (n ranks, S bytes; a message of m bytes alpha + m "
+                                   "beta, adding m bytes m gamma;\n"
+                                   "lg: log2 rounded down, lg': up, P = 2^lg(n), K as above, fold where n is "
+                                   "not P: 2 alpha + 2 S beta + "
+                                   "S gamma):\n");
+    const struct cost_formula *f;
+    for (int i = 0; (f = cost_formula(i)) && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "  %-19s %s\n", f->algo, f->text);
+    if (used < size)
+        snprintf(text + used, size - used,
+                 "Thakur, Rabenseifner and Gropp 2005; Patarasu and Yuan 2009; Sergeev and Del Balso 2018\n");
+}
 
 int cli_allreduce(int argc, char **argv)
 {
     struct job job;
     struct error e = {0};
-    bool json = false, detach = false, sizes_given = false;
+    bool json = false, detach = false, sizes_given = false, algo_given = false;
+    char more[4096];
     struct option_sizes sizes = {0};
     char out[PATH_MAX] = "";
     job_defaults(&job, JOB_ALLREDUCE);
     struct job_allreduce *a = &job.allreduce;
     const struct option options[] = {
         {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0,
-         "several (ring,mpi) or all of those below", NULL, NULL},
+         "several (ring,mpi) or all of those below", &algo_given, NULL},
         {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes (2)", NULL, NULL},
-        {"bytes", "S,S", OPTION_SIZES, &sizes, 0, 4, 1099511627776.0,
-         "of float32, with K, M, G = 2^10, 2^20, 2^30 (1K,1M,32M)", &sizes_given, NULL},
+        {"bytes", "S,S", OPTION_SIZES, &sizes, 0, 2, 1099511627776.0,
+         "with K, M, G = 2^10, 2^20, 2^30; 8..1K doubles (1K,1M,32M)", &sizes_given, NULL},
         {"iters", "K", OPTION_INT, &a->iters, 0, 1, 1000000, "timed iterations of each size (20)", NULL,
          NULL},
         {"check", NULL, OPTION_FLAG, &a->check, 0, 0, 0, "compare with a sum in float64", NULL, NULL},
+        {"collective", "C", OPTION_TEXT, a->collective, sizeof a->collective, 0, 0,
+         "broadcast, reduce, allgather, reduce_scatter, alltoall, barrier", NULL, NULL},
+        {"dtype", "T", OPTION_TEXT, a->dtype, sizeof a->dtype, 0, 0, "f32 (default), f64 or bf16", NULL,
+         NULL},
+        {"place", "P", OPTION_TEXT, a->place, sizeof a->place, 0, 0, "in (default), out or both", NULL, NULL},
+        {"tune", NULL, OPTION_FLAG, &a->tune, 0, 0, 0, "find the fastest at each size and keep it for auto",
+         NULL, NULL},
         {"buffer", "B", OPTION_TEXT, a->buffer, sizeof a->buffer, 0, 0, "engine (default) or private", NULL,
          NULL},
         {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (allreduce)", NULL,
@@ -49,7 +88,6 @@ int cli_allreduce(int argc, char **argv)
         {"detach", NULL, OPTION_FLAG, &detach, 0, 0, 0, "print the run's id and leave it running", NULL,
          NULL},
         {"json", NULL, OPTION_FLAG, &json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
-        {"tune", NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
@@ -61,7 +99,9 @@ int cli_allreduce(int argc, char **argv)
             "median over the iterations of the slowest rank's; algbw is size / time, and busbw = "
             "algbw * 2(n-1)/n\n"
             "for n ranks (as in nccl-tests), which compares with the speed of the link whatever n is.\n\n"
+            "model is what the latency and bandwidth measured at the start should make of it.\n\n"
             "algorithms (S: the buffer, n: ranks)\n"
+            "  auto                the fastest of the others at that size, as --tune found it\n"
             "  mpi                 MPI_Allreduce of the MPI library\n"
             "  shm                 in memory that the ranks of one host share\n"
             "  ring                2(n-1) rounds of S/n to one neighbour\n"
@@ -74,12 +114,17 @@ int cli_allreduce(int argc, char **argv)
             "  param_server[:K]    the same through K ranks, each for a part of S (root of n)\n"
             "  hierarchical[:K]    inside hosts of K ranks, then between hosts (as the hosts are)",
         .options = options,
+        .more = more,
     };
     int code;
+    formulas(more, sizeof more);
     if (!cli_options_only(&command, argc, argv, &code))
         return code;
-    if (!strcmp(a->algos, "all"))
-        every_algo(a->algos, sizeof a->algos);
+    bool default_list = !algo_given && (a->tune || strcmp(a->collective, "allreduce") != 0);
+    if (!strcmp(a->algos, "all") || default_list)
+        every_algo(a, a->algos, sizeof a->algos);
+    if (a->tune)
+        tune_sizes(a);
     if (sizes_given) {
         a->sizes = sizes.count;
         memcpy(a->bytes, sizes.value, sizeof a->bytes);

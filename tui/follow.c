@@ -22,11 +22,12 @@ struct follower {
     const struct follow *how;
     struct run_model model;
     bool utf8, terminal;
-    int line_width;  /* of the progress line that stands on the terminal now */
-    int tables;      /* lines of a table that have been printed */
-    char series[32]; /* of the bench's point that was printed last */
-    char told[256];  /* the trouble that was told last */
-    int exit_code;   /* where the run did not go well: what its last event asks for, else 1 */
+    int line_width;   /* of the progress line that stands on the terminal now */
+    int tables;       /* lines of a table that have been printed */
+    char series[32];  /* of the bench's point that was printed last */
+    char heading[80]; /* of the collectives' table */
+    char told[256];   /* the trouble that was told last */
+    int exit_code;    /* where the run did not go well: what its last event asks for, else 1 */
 };
 
 /* Set by SIGINT. */
@@ -130,22 +131,41 @@ static void say_run(const struct run_model *m)
            job_global_batch(t, m->ranks), parameters, t->optimizer, t->algo);
 }
 
+/* nccl-tests' table with the cost model beside it. A heading where what is measured changes. */
 static void say_collective(struct follower *f, const json_t *event)
 {
     double bytes = event_number(event, "bytes", 0), time_s = event_number(event, "time_s", NAN);
+    double model = event_number(event, "predicted_s", NAN), error = event_number(event, "error", NAN);
     double bus = event_number(event, "busbw_bytes_per_s", NAN);
-    double alg = event_number(event, "algbw_bytes_per_s", bytes / time_s),
-           error = event_number(event, "error", NAN);
-    char wrong[32] = "-";
-    if (f->tables++ == 0)
-        printf("%10s %9s  %-18s %5s %9s %7s %7s %7s\n%10s %9s  %-18s %5s %9s %7s %7s %7s\n", "bytes",
-               "floats", "algo", "ranks", "time", "algbw", "busbw", "error", "", "", "", "", "us", "GB/s",
-               "GB/s", "");
+    double alg = event_number(event, "algbw_bytes_per_s", bytes / time_s);
+    const json_t *inplace = json_object_get(event, "inplace");
+    char heading[sizeof f->heading], algo[64], wrong[16] = "-", predicted[24] = "-";
+    snprintf(heading, sizeof heading, "%.20s of %.8s on %lld ranks, %.16s buffers",
+             event_text(event, "op", "allreduce"), event_text(event, "dtype", "f32"),
+             event_integer(event, "ranks", f->model.ranks), event_text(event, "buffer", "engine"));
+    if (strcmp(f->heading, heading) != 0) {
+        memcpy(f->heading, heading, sizeof heading);
+        printf("\n%s\n%9s %8s %-18s %3s %8s %8s %6s %6s %5s\n%9s %8s %-18s %3s %8s %8s %6s %6s %5s\n",
+               heading, "bytes", "count", "algo", "", "time", "model", "algbw", "busbw", "error", "", "", "",
+               "", "us", "us", "GB/s", "GB/s", "");
+    }
+    snprintf(algo, sizeof algo, "%s%s%s", event_text(event, "algo", "?"),
+             *event_text(event, "chosen", "") ? ": " : "", event_text(event, "chosen", ""));
     if (isfinite(error))
-        snprintf(wrong, sizeof wrong, "%.1e", error);
-    printf("%10.0f %9.0f  %-18s %5lld %9.1f %7.3f %7.3f %7s\n", bytes,
-           event_number(event, "count", bytes / 4), event_text(event, "algo", "?"),
-           event_integer(event, "ranks", f->model.ranks), 1e6 * time_s, 1e-9 * alg, 1e-9 * bus, wrong);
+        snprintf(wrong, sizeof wrong, "%.0e", error);
+    if (isfinite(model))
+        snprintf(predicted, sizeof predicted, "%.1f", 1e6 * model);
+    printf("%9.0f %8.0f %-18.18s %3s %8.1f %8s %6.2f %6.2f %5s\n", bytes,
+           event_number(event, "count", bytes / 4), algo, json_is_false(inplace) ? "out" : "in", 1e6 * time_s,
+           predicted, 1e-9 * alg, 1e-9 * bus, wrong);
+}
+
+static void say_cost(const json_t *event)
+{
+    printf("%s: a message takes %.2f us and %.1f GB/s, adding %.1f GB/s\n",
+           event_text(event, "transport", "?"), 1e6 * event_number(event, "alpha_s", NAN),
+           1e-9 / event_number(event, "beta_s_per_byte", NAN),
+           1e-9 / event_number(event, "gamma_s_per_byte", NAN));
 }
 
 /* A row of the table of `train --eval`. */
@@ -200,6 +220,9 @@ static void say(struct follower *f, const json_t *event)
     } else if (!strcmp(name, "collective")) {
         clear_line(f);
         say_collective(f, event);
+    } else if (!strcmp(name, "cost")) {
+        clear_line(f);
+        say_cost(event);
     } else if (!strcmp(name, "check")) {
         clear_line(f);
         printf("%-12s %s: %s (accepted: %s)\n", event_text(event, "result", "?"),

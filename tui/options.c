@@ -84,24 +84,44 @@ bool option_size(const char *text, size_t *bytes)
     return true;
 }
 
+/* "8..128M": 8, 16, 32 ... as far as 128M. text: n letters. */
+static bool take_range(const struct option *o, const char *text, size_t n, struct option_sizes *sizes)
+{
+    char first[32], last[32];
+    const char *dots = memmem(text, n, "..", 2);
+    size_t before = dots ? (size_t)(dots - text) : n, after = dots ? n - before - 2 : 0, from, to;
+    if (before >= sizeof first || after >= sizeof last)
+        return false;
+    snprintf(first, sizeof first, "%.*s", (int)before, text);
+    if (!option_size(first, &from))
+        return false;
+    to = from;
+    if (dots) {
+        snprintf(last, sizeof last, "%.*s", (int)after, dots + 2);
+        if (!option_size(last, &to))
+            return false;
+    }
+    if ((double)from < o->min || (double)to > o->max || from > to || from == 0)
+        return false;
+    for (;; from *= 2) {
+        if (sizes->count == OPTION_MAX_SIZES)
+            return false;
+        sizes->value[sizes->count++] = from;
+        if (from > to / 2)
+            return true;
+    }
+}
+
 static bool take_sizes(const struct option *o, const char *value, struct error *e)
 {
     struct option_sizes *sizes = o->into;
     sizes->count = 0;
     for (const char *p = value;; p++) {
         size_t n = strcspn(p, ",");
-        char item[32];
-        bool ok = n < sizeof item && sizes->count < OPTION_MAX_SIZES;
-        if (ok) {
-            memcpy(item, p, n);
-            item[n] = 0;
-            size_t *into = &sizes->value[sizes->count];
-            ok = option_size(item, into) && (double)*into >= o->min && (double)*into <= o->max;
-        }
-        if (!ok)
-            return error_set(e, ERROR_INPUT, "--%s: expected sizes in bytes such as 1K,1M,64M, got '%.*s'",
+        if (!take_range(o, p, n, sizes))
+            return error_set(e, ERROR_INPUT,
+                             "--%s: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '%.*s'",
                              o->name, (int)n, p);
-        sizes->count++;
         p += n;
         if (!*p)
             return true;

@@ -22,7 +22,7 @@ enum option_type {
     OPTION_LONG,  /* long */
     OPTION_SEED,  /* uint64_t */
     OPTION_REAL,  /* double */
-    OPTION_SIZES, /* struct option_sizes: "1K,1M,64M", binary units */
+    OPTION_SIZES, /* struct option_sizes: "1K,1M,64M", binary units; "8..1K": each twice the one before */
 };
 
 enum { OPTION_MAX_SIZES = 64, OPTION_MAX_WORDS = 256 };

@@ -94,7 +94,7 @@ void comm_close(struct comm *c)
         MPI_Wait(&c->fault_request, MPI_STATUS_IGNORE);
     }
     for (int i = 0; i < COMM_PLANS; i++)
-        plan_free(c->plans.plan[i]);
+        plan_free(c->plans.kept[i].plan);
     comm_auto_free(c);
     if (c->sum_bf16 != MPI_OP_NULL)
         MPI_Op_free(&c->sum_bf16);
@@ -255,9 +255,8 @@ static void mpi_add_bf16(void *from, void *to, int *n, MPI_Datatype *type)
     element_bf16.add(to, from, (size_t)*n);
 }
 
-/* The MPI library's own name of a type and of its sum. */
-static bool mpi_type(struct comm *c, const struct element *type, MPI_Datatype *name, MPI_Op *sum,
-                     struct error *e)
+bool comm_mpi_type(struct comm *c, const struct element *type, MPI_Datatype *name, MPI_Op *sum,
+                   struct error *e)
 {
     *name = type == &element_f32 ? MPI_FLOAT : type == &element_f64 ? MPI_DOUBLE : MPI_UINT16_T;
     *sum = MPI_SUM;
@@ -275,7 +274,7 @@ static bool mpi_allreduce(struct comm *c, const struct element *type, const void
 {
     MPI_Datatype name;
     MPI_Op sum;
-    if (!mpi_type(c, type, &name, &sum, e))
+    if (!comm_mpi_type(c, type, &name, &sum, e))
         return false;
     for (size_t at = 0; at < n; at += PIECE) {
         int piece = n - at < PIECE ? (int)(n - at) : PIECE;
@@ -311,30 +310,30 @@ static bool shm_check(const struct comm *c, struct error *e)
     return c->shm || error_set(e, ERROR_MISSING, "shm: %s; take ring or mpi", c->no_shm);
 }
 
-struct plan *comm_plan(struct comm *c, const char *algo, const struct element *type, size_t n,
-                       struct error *e)
+struct plan *comm_plan(struct comm *c, enum collective op, const char *algo, const struct element *type,
+                       size_t n, struct error *e)
 {
     struct plan_cache *cache = &c->plans;
     int oldest = 0;
     for (int i = 0; i < COMM_PLANS; i++) {
-        struct plan *p = cache->plan[i];
-        const struct schedule *s = p ? plan_schedule(p) : NULL;
-        if (s && s->length == n && plan_element(p) == type && strcmp(s->algo, algo) == 0) {
-            cache->used[i] = ++cache->clock;
-            return p;
+        struct kept_plan *k = &cache->kept[i];
+        if (k->plan && k->length == n && plan_element(k->plan) == type &&
+            strcmp(plan_schedule(k->plan)->algo, algo) == 0) {
+            k->used = ++cache->clock;
+            return k->plan;
         }
-        if (cache->used[i] < cache->used[oldest])
+        if (k->used < cache->kept[oldest].used)
             oldest = i;
     }
     struct schedule s;
-    if (!schedule_make(&s, algo, c->size, n, e))
+    if (!(op == ALLREDUCE ? schedule_make(&s, algo, c->size, n, e)
+                          : schedule_collective(&s, op, c->size, n, e)))
         return NULL;
     struct plan *made = plan_new(&s, c->rank, type, 0, e);
     if (!made)
         return NULL;
-    plan_free(cache->plan[oldest]);
-    cache->plan[oldest] = made;
-    cache->used[oldest] = ++cache->clock;
+    plan_free(cache->kept[oldest].plan);
+    cache->kept[oldest] = (struct kept_plan){.plan = made, .length = n, .used = ++cache->clock};
     return made;
 }
 
@@ -349,7 +348,7 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
     if (strcmp(algo, "mpi") == 0)
         return mpi_allreduce(c, type, from, to, n, e);
     char name[32];
-    struct plan *plan = with_hosts(c, algo, name, e) ? comm_plan(c, name, type, n, e) : NULL;
+    struct plan *plan = with_hosts(c, algo, name, e) ? comm_plan(c, ALLREDUCE, name, type, n, e) : NULL;
     if (!plan)
         return false;
     if (from != to)

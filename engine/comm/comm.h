@@ -15,6 +15,7 @@
 #include "engine/base/sink.h"
 #include "engine/base/transport.h"
 #include "engine/comm/element.h"
+#include "engine/spec/collective.h"
 #include "engine/spec/tuning.h"
 
 #include <stddef.h>
@@ -65,6 +66,13 @@ bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct
                     struct error *e);
 
 /*
+ * Any of collective.h's operations on x[0..n), in place; algo: "mpi" (the library's) or anything else (its schedule; of the
+ * allreduce a name as above).
+ */
+bool comm_collective(struct comm *c, enum collective op, const char *algo, const struct element *type,
+                     void *x, size_t n, struct hop_log *log, struct error *e);
+
+/*
  * What "auto" goes by: the table that `ringside allreduce --tune` has left for this host, library and number of ranks, or
  * else the cost model. Rank 0 decides, once, for all; the first call is collective. *about: a sentence for the stream;
  * where a table was there but unusable it says so. Owned by c.
@@ -83,7 +91,10 @@ struct comm_links {
 /* Measures them in some 50 ms. Collective; the same figures on all ranks. All zero with one rank. */
 bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e);
 /* What an allreduce should take by cost.h, in seconds. shared: in comm_buffers. NAN where there is no formula. */
-double comm_predict(const struct comm_links *l, const char *algo, int ranks, double bytes, bool shared);
+double comm_predict(const struct comm *c, const struct comm_links *l, const char *algo, double bytes,
+                    bool shared);
+/* The algorithm that auto takes for x[0..bytes); NULL with the sentence in e. The first call is collective. */
+const char *comm_auto_choose(struct comm *c, size_t bytes, const void *from, const void *to, struct error *e);
 
 /* data of the root goes to all ranks. */
 bool comm_broadcast(struct comm *c, void *data, size_t bytes, int root, struct error *e);

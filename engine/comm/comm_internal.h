@@ -6,7 +6,7 @@
 #define RINGSIDE_COMM_INTERNAL_H
 
 #include "engine/comm/comm.h"
-#include "engine/spec/schedule.h"
+#include "engine/spec/collective.h"
 
 #include <mpi.h>
 
@@ -18,8 +18,12 @@ struct shm;
 /* Plans that have been made: a training job sums the same buffers at each step. */
 enum { COMM_PLANS = 32 };
 struct plan_cache {
-    struct plan *plan[COMM_PLANS];
-    unsigned long used[COMM_PLANS], clock; /* the one used longest ago gives way */
+    struct kept_plan {
+        struct plan *plan;
+        size_t length;      /* that was asked for */
+        unsigned long used; /* the one used longest ago gives way */
+    } kept[COMM_PLANS];
+    unsigned long clock;
 };
 
 struct mpi_transport {
@@ -62,13 +66,15 @@ struct hop_log {
     int count, capacity;
 };
 
-/* The algorithm that auto takes; NULL with the sentence in e. The first call is collective. */
-const char *comm_auto_choose(struct comm *c, size_t bytes, const void *from, const void *to, struct error *e);
 void comm_auto_free(struct comm *c);
 
-/* The plan of that allreduce, kept for the next time. Owned by c. */
-struct plan *comm_plan(struct comm *c, const char *algo, const struct element *type, size_t n,
-                       struct error *e);
+/* The plan of that operation (algo: of the allreduce; of others their name), kept for the next time. Owned by c. */
+struct plan *comm_plan(struct comm *c, enum collective op, const char *algo, const struct element *type,
+                       size_t n, struct error *e);
+
+/* The MPI library's own name of a type and of its sum. */
+bool comm_mpi_type(struct comm *c, const struct element *type, MPI_Datatype *name, MPI_Op *sum,
+                   struct error *e);
 
 void hop_log_clear(struct hop_log *log);
 bool hop_log_reserve(struct hop_log *log, int count, struct error *e);

@@ -3,26 +3,22 @@
  *
  * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory and wires.
  * A message: each rank sends to the next one and receives from the one before. A flag and a copy: what shm consists of.
- * Times are medians of the slowest rank's.
+ * Times are the least of several: what the machine does when nothing else disturbs it.
  */
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/shm.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    TIMES = 7,         /* of each measurement */
+    TIMES = 9,         /* of each measurement */
     SHORT = 16 * 1024, /* up to here a measurement is several messages */
     LONG = 8 * 1024 *
            1024, /* bytes that are copied or added: with those of both operands more than a core's cache */
 };
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* One thing to time: `count` of them take how long? */
 struct timed {
@@ -32,10 +28,11 @@ struct timed {
     int count;
 };
 
-static bool median_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
+/* The least of TIMES, each the slowest rank's; once before, to warm up. */
+static bool least_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
 {
-    double times[TIMES];
-    for (int i = -1; i < TIMES; i++) { /* the first one warms up */
+    *seconds = INFINITY;
+    for (int i = -1; i < TIMES; i++) {
         if (!comm_barrier(c, e))
             return false;
         double begin = sink_clock();
@@ -45,10 +42,9 @@ static bool median_time(struct comm *c, struct timed *w, double *seconds, struct
         double most = (sink_clock() - begin) / w->count;
         if (!comm_max_double(c, &most, 1, e))
             return false;
-        times[i < 0 ? 0 : i] = most;
+        if (i >= 0 && most < *seconds)
+            *seconds = most;
     }
-    qsort(times, TIMES, sizeof *times, ascending);
-    *seconds = times[TIMES / 2];
     return true;
 }
 
@@ -91,7 +87,7 @@ static bool measure_messages(struct comm *c, char *from, char *to, struct cost_l
     for (int i = 0; i < SIZES; i++) {
         struct timed w = {.once = exchange, .from = from, .to = to, .bytes = (size_t)bytes[i]};
         w.count = w.bytes <= SHORT ? 20 : 1;
-        if (!median_time(c, &w, &seconds[i], e))
+        if (!least_time(c, &w, &seconds[i], e))
             return false;
     }
     return cost_fit(bytes, seconds, SIZES, &l->alpha, &l->beta) ||
@@ -104,13 +100,13 @@ static bool measure(struct comm *c, char *from, char *to, struct comm_links *l, 
     struct timed copying = {.once = copy, .from = from, .to = to, .bytes = LONG, .count = 1};
     struct timed flagging = {.once = flag, .count = 100};
     double added = 0, copied = 0;
-    if (!median_time(c, &adding, &added, e) || !measure_messages(c, from, to, &l->messages, e))
+    if (!least_time(c, &adding, &added, e) || !measure_messages(c, from, to, &l->messages, e))
         return false;
     l->messages.gamma = added / LONG;
     l->shared = comm_shares_memory(c);
     if (!l->shared)
         return true;
-    if (!median_time(c, &copying, &copied, e) || !median_time(c, &flagging, &l->memory.alpha, e))
+    if (!least_time(c, &copying, &copied, e) || !least_time(c, &flagging, &l->memory.alpha, e))
         return false;
     l->memory.beta = copied / LONG;
     l->memory.gamma = added / LONG;
@@ -134,9 +130,14 @@ bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e)
     return ok;
 }
 
-double comm_predict(const struct comm_links *l, const char *algo, int ranks, double bytes, bool shared)
+double comm_predict(const struct comm *c, const struct comm_links *l, const char *algo, double bytes,
+                    bool shared)
 {
-    if (strcmp(algo, "shm") != 0)
-        return cost_allreduce(&l->messages, algo, ranks, bytes);
-    return cost_allreduce(&l->memory, shared ? "shm" : "shm_private", ranks, bytes);
+    char name[32];
+    if (strcmp(algo, "shm") == 0)
+        return cost_seconds(&l->memory, shared ? "shm" : "shm_private", c->size, bytes);
+    snprintf(name, sizeof name, "%s", algo);
+    if (strcmp(algo, "hierarchical") == 0 && c->ranks_per_host > 0)
+        snprintf(name, sizeof name, "%s:%d", algo, c->ranks_per_host);
+    return cost_seconds(&l->messages, name, c->size, bytes);
 }

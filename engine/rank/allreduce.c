@@ -1,18 +1,19 @@
 /*
  * allreduce.c - collectives, timed and checked, after the manner of nccl-tests.
  *
- * At each size the algorithms take turns within every iteration, so that a disturbance meets all alike. Short
- * operations are repeated within an iteration, since a clock and a barrier cost as much as they do. The time of an
- * iteration is the longest of any rank's; the time reported is the median. The check compares one operation with
- * the sum in float64 of numbers that every rank can make for every other rank.
+ * At each size the algorithms take turns within every iteration, so that a disturbance meets all alike; in place and out of
+ * place are cases of their own. Short operations are repeated within an iteration, since a clock and a barrier cost as much
+ * as they do. The time of an iteration is the longest of any rank's; the time reported is the median, beside what the
+ * cost model (engine/spec/cost.h) makes of the latency and bandwidth measured at the start. --tune also keeps which was
+ * the fastest at each size.
  */
 #include "engine/rank/rank.h"
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
-#include "engine/spec/schedule.h"
+#include "engine/rank/collective_check.h"
+#include "engine/spec/tuning.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +21,30 @@
 
 enum {
     MAX_ALGOS = 16,
+    MAX_CASES = 2 * MAX_ALGOS,
     WARMUPS = 2,
     SHORT_BYTES = 64 * 1024, /* up to this size an iteration is SHORT_REPEATS operations */
     SHORT_REPEATS = 10,
     MAX_HOPS = 4096,   /* a sampled operation of more transfers is not recorded */
     STOP_CHECKED = 16, /* iterations of a short operation between two looks at the stop file */
+    TUNE_LEAST = 3,    /* iterations of a size that takes long */
+};
+
+#define TUNE_SECONDS 0.25 /* for a size, unless TUNE_LEAST iterations take longer */
+
+/* One row of the table: an algorithm, in or out of place. */
+struct one {
+    const char *algo;
+    bool inplace;
+    const char *chosen; /* by auto, at this size; else NULL */
+    double off;         /* what the check found */
+};
+
+/* The buffers of a size: what is summed, and where the sum goes where it is out of place. */
+struct area {
+    char *from, *to;
+    size_t n;     /* elements */
+    size_t bytes; /* of each */
 };
 
 struct bench {
@@ -32,57 +52,20 @@ struct bench {
     const char *rundir;
     struct comm *comm;
     struct event_sink *sink;
+    enum collective op;
+    const struct element *type;
+    bool shared; /* buffers are comm_buffers */
     char algos[MAX_ALGOS][32];
     int algo_count;
+    struct one cases[MAX_CASES];
+    int case_count;
+    struct comm_links links;
     struct hop_log *log;
-    double *times; /* [algo][iteration] */
-    long op;       /* operations sampled so far */
+    double *times; /* [case][iteration] */
+    double *tuned; /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
+    long op_count; /* operations sampled so far */
     bool stopped, right;
 };
-
-/* Element i of rank r: in [-1, 1), rounded to float32, from a counter-based generator (splitmix64, S. Vigna). */
-static float value_of(int rank, size_t i)
-{
-    uint64_t z = ((uint64_t)rank << 40) + i + 1;
-    z *= 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
-    return (float)((double)(int32_t)(z >> 32) / 2147483648.0);
-}
-
-static void fill(const struct bench *b, float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        x[i] = value_of(comm_rank(b->comm), i);
-}
-
-/*
- * The largest |x[i] - sum| / (sum of |values|) of any rank. Each of the N-1 additions of a float32 sum, in whatever
- * order, is off by at most half an ulp of its result: the bound below is (N-1) * eps/2, eps = 2^-23.
- * (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 4.2.)
- */
-static bool worst_error(const struct bench *b, const float *x, size_t n, double *worst, struct error *e)
-{
-    *worst = 0;
-    for (size_t i = 0; i < n; i++) {
-        double sum = 0, size = 0;
-        for (int r = 0; r < comm_size(b->comm); r++) {
-            double value = (double)value_of(r, i);
-            sum += value;
-            size += fabs(value);
-        }
-        double off = fabs((double)x[i] - sum) / (size > 0 ? size : 1);
-        if (!(off <= *worst)) /* not a number is the worst */
-            *worst = isnan(off) ? INFINITY : off;
-    }
-    return comm_max_double(b->comm, worst, 1, e);
-}
-
-static double error_bound(const struct bench *b)
-{
-    return (comm_size(b->comm) - 1) * 0.5 * (double)FLT_EPSILON;
-}
 
 static int ascending(const void *a, const void *b)
 {
@@ -96,29 +79,39 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
+static bool operate(struct bench *b, const struct one *one, const struct area *x, struct hop_log *log,
+                    struct error *e)
+{
+    if (b->op != ALLREDUCE)
+        return comm_collective(b->comm, b->op, one->algo, b->type, x->from, x->n, log, e);
+    return comm_allreduce_to(b->comm, one->algo, b->type, x->from, one->inplace ? x->from : x->to, x->n, log,
+                             e);
+}
+
 /* One checked operation (it warms up, too), sampled where its transfers are few enough to draw. */
-static bool check_one(struct bench *b, const char *algo, float *x, size_t n, double *off, struct error *e)
+static bool check_one(struct bench *b, struct one *one, const struct area *x, struct error *e)
 {
     int ranks = comm_size(b->comm);
-    fill(b, x, n);
-    bool sample = strcmp(algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
-    if (!comm_barrier(b->comm, e) || !comm_allreduce(b->comm, algo, x, n, sample ? b->log : NULL, e))
+    collective_fill(b->comm, b->type, x->from, x->n);
+    bool sample = strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
+    if (!comm_barrier(b->comm, e) || !operate(b, one, x, sample ? b->log : NULL, e))
         return false;
-    if (sample && !hop_log_emit(b->comm, b->log, b->op++, algo, b->sink, e))
+    if (sample && !hop_log_emit(b->comm, b->log, b->op_count++, one->algo, b->sink, e))
         return false;
-    *off = 0;
-    return !b->job->allreduce.check || worst_error(b, x, n, off, e);
+    one->off = 0;
+    return !b->job->allreduce.check ||
+           collective_error(b->comm, b->op, b->type, one->inplace ? x->from : x->to, x->n, &one->off, e);
 }
 
 /* The time of one iteration, the longest of any rank's, per operation; and whether the run is asked to stop. */
-static bool time_one(struct bench *b, const char *algo, float *x, size_t n, int repeats, bool look,
+static bool time_one(struct bench *b, const struct one *one, const struct area *x, int repeats, bool look,
                      double *time, struct error *e)
 {
     if (!comm_barrier(b->comm, e))
         return false;
     double begin = sink_clock();
     for (int k = 0; k < repeats; k++)
-        if (!comm_allreduce(b->comm, algo, x, n, NULL, e))
+        if (!operate(b, one, x, NULL, e))
             return false;
     double most[2] = {(sink_clock() - begin) / repeats, 0};
     if (look && comm_rank(b->comm) == 0 && rundir_stop_requested(b->rundir))
@@ -130,64 +123,99 @@ static bool time_one(struct bench *b, const char *algo, float *x, size_t n, int 
     return true;
 }
 
-static bool report(struct bench *b, const char *algo, size_t bytes, double time, double off, struct error *e)
+/* By the cost model; where we copy first (out of place, and not MPI or shm, which need not) the copy is counted. */
+static double predict(const struct bench *b, const struct one *one, double bytes)
+{
+    if (b->op != ALLREDUCE)
+        return cost_seconds(&b->links.messages, collective_name(b->op), comm_size(b->comm), bytes);
+    const char *algo = one->chosen ? one->chosen : one->algo;
+    bool copies = !one->inplace && strcmp(algo, "mpi") != 0 && strcmp(algo, "shm") != 0;
+    return comm_predict(b->comm, &b->links, algo, bytes, b->shared) +
+           (copies ? bytes * b->links.memory.beta : 0);
+}
+
+static bool report(struct bench *b, const struct one *one, size_t bytes, double time, int iters,
+                   struct error *e)
 {
     int ranks = comm_size(b->comm);
-    double rate = time > 0 ? (double)bytes / time : NAN;
+    double rate = time > 0 ? (double)bytes / time : NAN, bound = collective_bound(b->comm, b->op, b->type);
     json_t *event = sink_event(b->sink, "collective");
-    event_set_text(event, "op", "allreduce");
-    event_set_text(event, "algo", algo);
+    event_set_text(event, "op", collective_name(b->op));
+    event_set_text(event, "algo", one->algo);
+    if (one->chosen)
+        event_set_text(event, "chosen", one->chosen);
     event_set_integer(event, "bytes", (long long)bytes);
-    event_set_integer(event, "count", (long long)(bytes / sizeof(float)));
+    event_set_integer(event, "count", (long long)(bytes / b->type->bytes));
+    event_set_text(event, "dtype", b->type->name);
     event_set_integer(event, "ranks", ranks);
-    event_set_integer(event, "iters", b->job->allreduce.iters);
+    event_set_integer(event, "iters", iters);
     event_set_number(event, "time_s", time);
+    event_set_number(event, "predicted_s", predict(b, one, (double)bytes));
     event_set_number(event, "algbw_bytes_per_s", rate);
-    event_set_number(event, "busbw_bytes_per_s", rate * 2 * (ranks - 1) / ranks);
+    event_set_number(event, "busbw_bytes_per_s", rate * collective_bus_factor(b->op, ranks));
     if (b->job->allreduce.check) {
-        event_set_number(event, "error", off);
-        event_set_number(event, "error_bound", error_bound(b));
+        event_set_number(event, "error", one->off);
+        event_set_number(event, "error_bound", bound);
     }
-    json_object_set_new(event, "inplace", json_true());
-    event_set_text(event, "buffer", b->job->allreduce.buffer);
+    json_object_set_new(event, "inplace", json_boolean(one->inplace));
+    event_set_text(event, "buffer", b->shared ? "engine" : "private");
     if (!sink_emit(b->sink, event, e))
         return false;
-    if (!b->job->allreduce.check || off <= error_bound(b))
+    if (!b->job->allreduce.check || one->off <= bound)
         return true;
     b->right = false;
     char text[256];
     snprintf(text, sizeof text,
-             "%s at %zu bytes: the sum is off by %.3g of the summands' size, more than the %.3g that "
+             "%s at %zu bytes: the result is off by %.3g of the summands' size, more than the %.3g that "
              "rounding explains",
-             algo, bytes, off, error_bound(b));
+             one->algo, bytes, one->off, bound);
     return sink_note(b->sink, "error", text, e);
 }
 
-static bool measure(struct bench *b, size_t bytes, float *x, struct error *e)
+/* Checks and warms up; how many iterations this size gets. */
+static bool prepare(struct bench *b, const struct area *x, int *iters, struct error *e)
 {
-    size_t n = bytes / sizeof *x;
-    int iters = b->job->allreduce.iters, repeats = bytes <= SHORT_BYTES ? SHORT_REPEATS : 1;
-    double off[MAX_ALGOS] = {0}, ignored;
-    for (int a = 0; a < b->algo_count; a++) {
-        if (!check_one(b, b->algos[a], x, n, &off[a], e))
+    double all = 0, time = 0;
+    for (int k = 0; k < b->case_count; k++) {
+        struct one *one = &b->cases[k];
+        one->chosen = NULL;
+        if (strcmp(one->algo, "auto") == 0 &&
+            !(one->chosen = comm_auto_choose(b->comm, x->bytes, x->from, one->inplace ? x->from : x->to, e)))
             return false;
-        memset(x, 0,
-               n * sizeof *x); /* sums of zeros stay zeros however often they are taken: no infinities */
-        for (int k = 0; k < WARMUPS; k++)
-            if (!time_one(b, b->algos[a], x, n, 1, k == 0, &ignored, e))
+        if (!check_one(b, one, x, e))
+            return false;
+        /* Sums of zeros stay zeros however often they are taken: no infinities. */
+        memset(x->from, 0, x->bytes);
+        for (int i = 0; i < WARMUPS; i++)
+            if (!time_one(b, one, x, 1, i == 0, &time, e))
                 return false;
+        all += time;
     }
-    memset(x, 0, n * sizeof *x);
+    *iters = b->job->allreduce.iters;
+    if (b->tuned && all * *iters > TUNE_SECONDS) /* the same on all ranks, as the times are */
+        *iters = all * TUNE_LEAST > TUNE_SECONDS ? TUNE_LEAST : (int)(TUNE_SECONDS / all);
+    return true;
+}
+
+static bool measure(struct bench *b, int size, const struct area *x, struct error *e)
+{
+    int most = b->job->allreduce.iters, iters, repeats = x->bytes <= SHORT_BYTES ? SHORT_REPEATS : 1;
+    if (!prepare(b, x, &iters, e))
+        return false;
     int done = 0;
     for (; done < iters && !b->stopped; done++)
-        for (int a = 0; a < b->algo_count; a++) {
-            bool look = a == 0 && (repeats == 1 || done % STOP_CHECKED == 0);
-            if (!time_one(b, b->algos[a], x, n, repeats, look, &b->times[a * iters + done], e))
+        for (int k = 0; k < b->case_count; k++) {
+            bool look = k == 0 && (repeats == 1 || done % STOP_CHECKED == 0);
+            if (!time_one(b, &b->cases[k], x, repeats, look, &b->times[k * most + done], e))
                 return false;
         }
-    for (int a = 0; a < b->algo_count && !b->stopped; a++)
-        if (!report(b, b->algos[a], bytes, median(b->times + a * iters, done), off[a], e))
+    for (int k = 0; k < b->case_count && !b->stopped; k++) {
+        double time = median(b->times + k * most, done); /* sorts them */
+        if (b->tuned)
+            b->tuned[size * b->algo_count + k] = b->times[k * most];
+        if (!report(b, &b->cases[k], x->bytes, time, done, e))
             return false;
+    }
     return true;
 }
 
@@ -195,24 +223,56 @@ static bool measure(struct bench *b, size_t bytes, float *x, struct error *e)
  * "engine": where a training job's gradients lie. "private": plain memory of the caller's, as an MPI program has it.
  * (They differ in what other ranks of the host may do with them.)
  */
-static float *buffer_new(struct bench *b, size_t n, struct error *e)
+static char *buffer_new(struct bench *b, size_t bytes, struct error *e)
 {
-    float *x = comm_buffer(b->comm, n, e);
-    if (!x || strcmp(b->job->allreduce.buffer, "private") != 0)
+    char *x = (char *)comm_buffer(b->comm, (bytes + sizeof(float) - 1) / sizeof(float), e);
+    if (!x || b->shared)
         return x;
-    comm_buffer_free(b->comm, x); /* it would have fitted */
-    x = malloc(n * sizeof *x + 1);
+    comm_buffer_free(b->comm, (float *)x); /* it would have fitted */
+    x = calloc(1, bytes + 1);
     if (!x)
-        error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu bytes", n * sizeof *x);
+        error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu bytes", bytes);
     return x;
 }
 
-static void buffer_free(struct bench *b, float *x)
+static void buffer_free(struct bench *b, char *x)
 {
-    if (strcmp(b->job->allreduce.buffer, "private") != 0)
-        comm_buffer_free(b->comm, x);
+    if (b->shared)
+        comm_buffer_free(b->comm, (float *)x);
     else
         free(x);
+}
+
+static bool measure_size(struct bench *b, int size, struct error *e)
+{
+    size_t ranks = (size_t)comm_size(b->comm), n = b->job->allreduce.bytes[size] / b->type->bytes;
+    if (b->op == ALLGATHER || b->op == REDUCE_SCATTER || b->op == ALLTOALL)
+        n = n / ranks * ranks; /* pieces of equal length */
+    struct area x = {.n = n, .bytes = n * b->type->bytes};
+    bool out = strcmp(b->job->allreduce.place, "in") != 0;
+    bool ok = (x.from = buffer_new(b, x.bytes, e)) && (!out || (x.to = buffer_new(b, x.bytes, e))) &&
+              measure(b, size, &x, e);
+    buffer_free(b, x.to);
+    buffer_free(b, x.from);
+    return ok;
+}
+
+static bool measure_all(struct bench *b, struct error *e)
+{
+    for (int i = 0; i < b->job->allreduce.sizes && !b->stopped; i++)
+        if (!measure_size(b, i, e))
+            return false;
+    return true;
+}
+
+/* --- what is to be measured --- */
+
+static bool add_algo(struct bench *b, const char *name, struct error *e)
+{
+    if (b->algo_count == MAX_ALGOS)
+        return error_set(e, ERROR_INPUT, "at most %d algorithms at once", MAX_ALGOS);
+    snprintf(b->algos[b->algo_count++], sizeof b->algos[0], "%s", name);
+    return true;
 }
 
 static bool name_algos(struct bench *b, struct error *e)
@@ -221,35 +281,108 @@ static bool name_algos(struct bench *b, struct error *e)
     snprintf(list, sizeof list, "%s", b->job->allreduce.algos);
     char *rest = NULL;
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
-        if (!allreduce_algo_check(name, e))
+        /* A table for auto holds what there is here, and not itself. */
+        if (b->job->allreduce.tune &&
+            (strcmp(name, "auto") == 0 || (strcmp(name, "shm") == 0 && !comm_shares_memory(b->comm))))
+            continue;
+        if (!add_algo(b, name, e))
             return false;
-        if (b->algo_count == MAX_ALGOS)
-            return error_set(e, ERROR_INPUT, "at most %d allreduce algorithms at once", MAX_ALGOS);
-        snprintf(b->algos[b->algo_count++], sizeof b->algos[0], "%s", name);
     }
-    return b->algo_count > 0 || error_set(e, ERROR_INPUT, "no allreduce algorithm was named");
+    if (b->algo_count == 0)
+        return error_set(e, ERROR_INPUT, "no algorithm was named");
+    const char *place = b->job->allreduce.place;
+    for (int i = 0; i < b->algo_count; i++)
+        for (int inplace = strcmp(place, "in") == 0; inplace <= (strcmp(place, "out") != 0); inplace++)
+            b->cases[b->case_count++] = (struct one){.algo = b->algos[i], .inplace = inplace};
+    return true;
+}
+
+static bool say_link(struct bench *b, const char *transport, const struct cost_link *l, struct error *e)
+{
+    json_t *event = sink_event(b->sink, "cost");
+    event_set_text(event, "transport", transport);
+    event_set_number(event, "alpha_s", l->alpha);
+    event_set_number(event, "beta_s_per_byte", l->beta);
+    event_set_number(event, "gamma_s_per_byte", l->gamma);
+    return sink_emit(b->sink, event, e);
+}
+
+/* What is predicted from, and what auto goes by. */
+static bool look_around(struct bench *b, struct error *e)
+{
+    const char *about;
+    if (!comm_measure_links(b->comm, &b->links, e))
+        return false;
+    if (comm_size(b->comm) > 1 && (!say_link(b, comm_transport(b->comm)->ops->name, &b->links.messages, e) ||
+                                   (b->links.shared && !say_link(b, "shm", &b->links.memory, e))))
+        return false;
+    for (int i = 0; i < b->algo_count; i++)
+        if (strcmp(b->algos[i], "auto") == 0)
+            return comm_auto(b->comm, &about, e) && sink_note(b->sink, "info", about, e);
+    return true;
+}
+
+/* --- the table for auto --- */
+
+/* Rank 0 keeps it. That it cannot be kept is worth a warning, not a failure. */
+static bool keep_table(struct bench *b, struct error *e)
+{
+    struct tuning t;
+    struct error why = {0};
+    char ranges[160], text[512];
+    const struct job_allreduce *a = &b->job->allreduce;
+    comm_tuning_key(b->comm, b->shared ? "engine" : "private", &t.key);
+    if (comm_rank(b->comm) != 0)
+        return true;
+    if (!tuning_from_times(&t, a->bytes, a->sizes, (const char(*)[32])b->algos, b->algo_count, b->tuned))
+        return error_set(e, ERROR_FAILED, "no table can be made of %d sizes", a->sizes);
+    tuning_text(&t, ranges, sizeof ranges);
+    if (!tuning_save(&t, &why)) {
+        snprintf(text, sizeof text, "what is the fastest could not be kept: %.300s", why.text);
+        return sink_note(b->sink, "warn", text, e);
+    }
+    snprintf(text, sizeof text, "auto with %d ranks, %s buffers, from now on: %s", t.key.ranks, t.key.buffer,
+             ranges);
+    return sink_note(b->sink, "info", text, e);
+}
+
+/* Both kinds of buffer, each with a table of its own. */
+static bool tune(struct bench *b, struct error *e)
+{
+    b->tuned = calloc((size_t)b->job->allreduce.sizes * (size_t)b->algo_count, sizeof *b->tuned);
+    if (!b->tuned)
+        return error_set(e, ERROR_FAILED, "out of memory for the table");
+    for (int shared = 1; shared >= 0 && !b->stopped; shared--) {
+        b->shared = shared;
+        if (!measure_all(b, e) || (!b->stopped && !keep_table(b, e)))
+            return false;
+    }
+    return true;
 }
 
 bool rank_collectives(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
                       bool *right, bool *stopped, struct error *e)
 {
-    struct bench b = {.job = job, .rundir = rundir, .comm = comm, .sink = sink, .right = true};
+    const struct job_allreduce *a = &job->allreduce;
+    struct bench b = {.job = job,
+                      .rundir = rundir,
+                      .comm = comm,
+                      .sink = sink,
+                      .op = collective_named(a->collective),
+                      .type = element_named(a->dtype),
+                      .shared = strcmp(a->buffer, "engine") == 0,
+                      .right = true};
     bool ok = name_algos(&b, e);
     if (ok) {
         b.log = hop_log_new(e);
-        b.times = calloc(MAX_ALGOS * (size_t)job->allreduce.iters, sizeof *b.times);
+        b.times = calloc(MAX_CASES * (size_t)a->iters, sizeof *b.times);
         if (!b.times)
-            error_set(e, ERROR_FAILED, "out of memory for %d iterations", job->allreduce.iters);
-        ok = b.log && b.times;
-    }
-    for (int i = 0; ok && !b.stopped && i < job->allreduce.sizes; i++) {
-        size_t bytes = job->allreduce.bytes[i] / sizeof(float) * sizeof(float);
-        float *x = buffer_new(&b, bytes / sizeof(float), e);
-        ok = x && measure(&b, bytes, x, e);
-        buffer_free(&b, x);
+            error_set(e, ERROR_FAILED, "out of memory for %d iterations", a->iters);
+        ok = b.log && b.times && look_around(&b, e) && (a->tune ? tune(&b, e) : measure_all(&b, e));
     }
     hop_log_free(b.log);
     free(b.times);
+    free(b.tuned);
     *right = *right && b.right;
     *stopped = b.stopped;
     return ok;

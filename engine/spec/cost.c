@@ -113,6 +113,35 @@ static double mpi(const struct cost_link *l, int n, double S, int number)
     return fmin(ring(l, n, S, 0), fmin(recursive_doubling(l, n, S, 0), halving_doubling(l, n, S, 0)));
 }
 
+static double broadcast(const struct cost_link *l, int n, double S, int number)
+{
+    (void)number;
+    return rounds_up(n) * (l->alpha + S * l->beta);
+}
+
+static double reduce(const struct cost_link *l, int n, double S, int number)
+{
+    return broadcast(l, n, S, number) + rounds_up(n) * S * l->gamma;
+}
+
+static double allgather(const struct cost_link *l, int n, double S, int number)
+{
+    (void)number;
+    return (n - 1) * (l->alpha + S / n * l->beta);
+}
+
+static double reduce_scatter(const struct cost_link *l, int n, double S, int number)
+{
+    return allgather(l, n, S, number) + (n - 1) * S / n * l->gamma;
+}
+
+static double barrier(const struct cost_link *l, int n, double S, int number)
+{
+    (void)S;
+    (void)number;
+    return rounds_up(n) * l->alpha;
+}
+
 static const struct cost_formula formulas[] = {
     {"ring", "2(n-1) alpha + 2(n-1)/n S beta + (n-1)/n S gamma", ring},
     {"ring_segmented", "2(n-1)p alpha + 2(n-1)/n S beta + (n-1)/(np) S gamma, p = S/4nK", ring_segmented},
@@ -126,6 +155,12 @@ static const struct cost_formula formulas[] = {
     {"mpi", "the least of ring, recursive and halving doubling", mpi},
     {"shm", "2 alpha + S beta; S <= 32 KiB as shm_private", shm},
     {"shm_private", "S/32K alpha + S beta + (n-1) S gamma", shm_private},
+    {"broadcast", "lg'(n) (alpha + S beta)", broadcast},
+    {"reduce", "lg'(n) (alpha + S beta + S gamma)", reduce},
+    {"allgather", "(n-1) (alpha + S/n beta)", allgather},
+    {"reduce_scatter", "(n-1) (alpha + S/n beta + S/n gamma)", reduce_scatter},
+    {"alltoall", "(n-1) (alpha + S/n beta)", allgather},
+    {"barrier", "lg'(n) alpha", barrier},
 };
 
 enum { FORMULAS = sizeof formulas / sizeof *formulas };
@@ -135,7 +170,7 @@ const struct cost_formula *cost_formula(int i)
     return i >= 0 && i < FORMULAS ? &formulas[i] : NULL;
 }
 
-double cost_allreduce(const struct cost_link *l, const char *algo, int ranks, double bytes)
+double cost_seconds(const struct cost_link *l, const char *algo, int ranks, double bytes)
 {
     int index, number = 0;
     const char *name = schedule_algo_parse(algo, &index, &number, NULL) ? schedule_algo(index) : algo;

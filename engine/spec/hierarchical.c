@@ -7,38 +7,9 @@
  * however well placed, puts 2(HL-1)/(HL) on it: with two hosts a third less, and the more hosts the smaller the gain in
  * bytes; but the slow links see 2(H-1) rounds instead of 2(HL-1).
  */
-#include "engine/spec/schedule.h"
+#include "engine/spec/small_ring.h"
 
-/*
- * N-1 rounds of a ring over members first, first + stride, ...: each passes a piece of [offset, offset + length) on.
- * Reduce-scatter leaves member m with piece m; allgather begins there.
- */
-struct small_ring {
-    int first, stride, members;
-    size_t offset, length;
-    int chunk,
-        chunk_step; /* numbers of the pieces, for drawing: a part is as many pieces as there are hosts */
-};
-
-static void ring_round(struct schedule *s, const struct small_ring *r, int round, int k, bool reduce)
-{
-    int n = r->members;
-    for (int m = 0; m < n; m++) {
-        int piece = ((m - k - (reduce ? 1 : 0)) % n + n) % n;
-        schedule_add(s, (struct transfer){
-                            .round = round,
-                            .from = r->first + m * r->stride,
-                            .to = r->first + (m + 1) % n * r->stride,
-                            .chunk = r->chunk + piece * r->chunk_step,
-                            .offset = r->offset + chunk_offset(r->length, n, piece),
-                            .length = chunk_length(r->length, n, piece),
-                            .reduce = reduce,
-                            .phase = reduce ? PHASE_REDUCE_SCATTER : PHASE_ALLGATHER,
-                        });
-    }
-}
-
-/* All hosts in step: inside each of them. */
+/* All hosts in step: inside each of them. A part of the buffer is as many pieces, for drawing, as there are hosts. */
 static void inside(struct schedule *s, int hosts, int per_host, bool reduce)
 {
     for (int k = 0, round = s->rounds; k < per_host - 1; k++, round++)
@@ -48,7 +19,7 @@ static void inside(struct schedule *s, int hosts, int per_host, bool reduce)
                                    .members = per_host,
                                    .length = s->length,
                                    .chunk_step = hosts};
-            ring_round(s, &r, round, k, reduce);
+            small_ring_round(s, &r, round, k, reduce);
         }
 }
 
@@ -64,7 +35,7 @@ static void between(struct schedule *s, int hosts, int per_host, bool reduce)
                                    .length = chunk_length(s->length, per_host, l),
                                    .chunk = l * hosts,
                                    .chunk_step = 1};
-            ring_round(s, &r, round, k, reduce);
+            small_ring_round(s, &r, round, k, reduce);
         }
 }
 

@@ -3,8 +3,8 @@
  */
 #include "engine/spec/job.h"
 
+#include "engine/spec/collective.h"
 #include "engine/spec/job_fields.h"
-#include "engine/spec/schedule.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,10 +73,15 @@ static const struct job_field train_fields[] = {
 
 static const struct job_field allreduce_fields[] = {
     CHOICE(allreduce.algos, "algos", NULL),
-    LIST(allreduce.bytes, allreduce.sizes, JOB_MAX_SIZES, "bytes", SIZES, 4, 1099511627776.0),
+    LIST(allreduce.bytes, allreduce.sizes, JOB_MAX_SIZES, "bytes", SIZES, 2, 1099511627776.0),
     NUMBER(allreduce.iters, "iters", INT, 1, 1000000),
     NUMBER(allreduce.check, "check", BOOL, 0, 1),
     CHOICE(allreduce.buffer, "buffer", "engine|private"),
+    CHOICE(allreduce.collective, "collective",
+           "allreduce|broadcast|reduce|allgather|reduce_scatter|alltoall|barrier"),
+    CHOICE(allreduce.dtype, "dtype", "f32|f64|bf16"),
+    CHOICE(allreduce.place, "place", "in|out|both"),
+    NUMBER(allreduce.tune, "tune", BOOL, 0, 1),
     END,
 };
 
@@ -170,7 +175,10 @@ void job_defaults(struct job *job, enum job_kind kind)
                                                 .bytes = {1 << 10, 1 << 20, 32 << 20},
                                                 .sizes = 3,
                                                 .iters = 20,
-                                                .buffer = "engine"};
+                                                .buffer = "engine",
+                                                .collective = "allreduce",
+                                                .dtype = "f32",
+                                                .place = "in"};
         break;
     case JOB_RANKS:
         job->ranks = 4;
@@ -349,14 +357,18 @@ static const char *outside_choices(const char *choices, const char *words, size_
     }
 }
 
-/* Allreduce algorithms with commas between. */
-static bool check_algos(const char *algos, struct error *e)
+/* Algorithms with commas between, of the allreduce or another collective. */
+static bool check_algos(const char *algos, enum collective op, struct error *e)
 {
     char one[64];
+    const char *ours = collective_algo(op);
     for (const char *p = algos;; p++) {
         size_t n = strcspn(p, ",");
         snprintf(one, sizeof one, "%.*s", (int)(n < sizeof one ? n : sizeof one - 1), p);
-        if (!allreduce_algo_check(one, e))
+        if (ours && strcmp(one, ours) != 0 && strcmp(one, "mpi") != 0)
+            return error_set(e, ERROR_INPUT, "algo: a %s is by %s or mpi, not by \"%.40s\"",
+                             collective_name(op), ours, one);
+        if (!ours && !allreduce_algo_check(one, e))
             return error_wrap(e, "algo");
         p += n;
         if (!*p)
@@ -370,11 +382,20 @@ static bool check_allreduce(const struct job *job, struct error *e)
     for (const struct job_field *f = allreduce_fields; f->name; f++)
         if (!check_field(job, f, e))
             return false;
+    enum collective op = collective_named(a->collective);
+    size_t width = !strcmp(a->dtype, "f64") ? 8 : !strcmp(a->dtype, "bf16") ? 2 : 4;
     for (int i = 0; i < a->sizes; i++)
-        if (a->bytes[i] % 4)
-            return error_set(e, ERROR_INPUT, "bytes: %zu is not a multiple of 4, the bytes of a float32",
-                             a->bytes[i]);
-    return check_algos(a->algos, e);
+        if (a->bytes[i] % width)
+            return error_set(e, ERROR_INPUT, "bytes: %zu is not a multiple of %zu, the bytes of a %s",
+                             a->bytes[i], width, !strcmp(a->dtype, "f32") ? "float32" : a->dtype);
+    if (op != ALLREDUCE && strcmp(a->place, "in") != 0)
+        return error_set(e, ERROR_INPUT, "place: only the allreduce can be out of place, a %s is in place",
+                         a->collective);
+    if (a->tune && (op != ALLREDUCE || strcmp(a->dtype, "f32") != 0 || strcmp(a->place, "in") != 0))
+        return error_set(e, ERROR_INPUT,
+                         "tune: the table for auto is of the allreduce of f32 in place; leave out "
+                         "collective, dtype and place");
+    return check_algos(a->algos, op, e);
 }
 
 static bool check_bench(const struct job *job, struct error *e)

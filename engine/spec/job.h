@@ -59,11 +59,15 @@ struct job_train {
 
 struct job_allreduce {
     char algos[128];             /* comma separated: "ring,mpi" */
-    size_t bytes[JOB_MAX_SIZES]; /* of float32 */
+    size_t bytes[JOB_MAX_SIZES]; /* of the buffer */
     int sizes;
-    int iters;       /* timed iterations per size */
-    bool check;      /* compare with a float64 sum */
-    char buffer[16]; /* "engine" (allocated by comm) or "private" (malloc) */
+    int iters;           /* timed iterations per size */
+    bool check;          /* compare with a float64 sum */
+    char buffer[16];     /* "engine" (allocated by comm) or "private" (malloc) */
+    char collective[16]; /* "allreduce", "broadcast" ... (collective.h) */
+    char dtype[8];       /* "f32", "f64", "bf16" */
+    char place[8];       /* "in", "out", "both": the sum overwrites the summands or not */
+    bool tune;           /* find the fastest at each size, and keep that for algo auto */
 };
 
 struct job_ranks {

@@ -23,6 +23,8 @@ const char *phase_name(enum phase phase)
     case PHASE_ALLGATHER: return "allgather";
     case PHASE_REDUCE: return "reduce";
     case PHASE_BROADCAST: return "broadcast";
+    case PHASE_ALLTOALL: return "alltoall";
+    case PHASE_BARRIER: return "barrier";
     }
     return "unknown";
 }
@@ -32,7 +34,7 @@ bool schedule_begin(struct schedule *s, const char *algo, int ranks, size_t leng
 {
     memset(s, 0, sizeof *s);
     if (ranks < 1)
-        return error_set(e, ERROR_INPUT, "%s: an allreduce needs at least one rank, not %d", algo, ranks);
+        return error_set(e, ERROR_INPUT, "%s needs at least one rank, not %d", algo, ranks);
     snprintf(s->algo, sizeof s->algo, "%s", algo);
     s->ranks = ranks;
     s->length = length;
@@ -90,8 +92,9 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
             size_t used = strlen(known);
             snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", makers[i].name);
         }
-        return error_set(e, ERROR_INPUT, "there is no allreduce algorithm \"%.64s\" (there are: auto, mpi, shm, %s)",
-                         algo, known);
+        return error_set(e, ERROR_INPUT,
+                         "there is no allreduce algorithm \"%.64s\" (there are: auto, mpi, shm, %s)", algo,
+                         known);
     }
     if (!algo[name])
         return true;

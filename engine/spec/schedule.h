@@ -13,7 +13,14 @@
 
 #include <stddef.h>
 
-enum phase { PHASE_REDUCE_SCATTER, PHASE_ALLGATHER, PHASE_REDUCE, PHASE_BROADCAST };
+enum phase {
+    PHASE_REDUCE_SCATTER,
+    PHASE_ALLGATHER,
+    PHASE_REDUCE,
+    PHASE_BROADCAST,
+    PHASE_ALLTOALL,
+    PHASE_BARRIER,
+};
 
 struct transfer {
     int round;       /* from 0 */
@@ -82,6 +89,9 @@ bool schedule_begin(struct schedule *s, const char *algo, int ranks, size_t leng
                     struct error *e);
 void schedule_add(struct schedule *s, struct transfer t);
 
+/* Half of a tree: the binomial reduce to rank 0, or the broadcast from it. */
+void schedule_add_tree(struct schedule *s, bool reduce);
+
 /* The name of the i-th algorithm there is, NULL past the last. */
 const char *schedule_algo(int i);
 
@@ -96,7 +106,7 @@ bool allreduce_algo_check(const char *algo, struct error *e);
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);
 void schedule_free(struct schedule *s);
 
-/* "reduce_scatter", "allgather", "reduce", "broadcast" */
+/* "reduce_scatter", "allgather", "reduce", "broadcast", "alltoall", "barrier" */
 const char *phase_name(enum phase phase);
 
 #endif

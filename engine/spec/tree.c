@@ -24,14 +24,25 @@ static void add_round(struct schedule *s, int distance, bool reduce)
                         });
 }
 
+void schedule_add_tree(struct schedule *s, bool reduce)
+{
+    int distance = 1;
+    if (reduce) {
+        for (; distance < s->ranks; distance *= 2)
+            add_round(s, distance, true);
+        return;
+    }
+    while (distance < s->ranks)
+        distance *= 2;
+    while (distance /= 2)
+        add_round(s, distance, false);
+}
+
 bool schedule_tree(struct schedule *s, int ranks, size_t length, struct error *e)
 {
     if (!schedule_begin(s, "tree", ranks, length, 1, 2 * (size_t)ranks, e))
         return false;
-    int distance = 1;
-    for (; distance < ranks; distance *= 2)
-        add_round(s, distance, true);
-    while (distance /= 2)
-        add_round(s, distance, false);
+    schedule_add_tree(s, true);
+    schedule_add_tree(s, false);
     return true;
 }

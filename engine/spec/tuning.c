@@ -193,7 +193,7 @@ void tuning_from_model(struct tuning *t, const struct cost_link *l, bool shared)
             snprintf(name, sizeof name, "%s", algos[a]);
             if (a == 3)
                 snprintf(name, sizeof name, "%s:%d", algos[a], local);
-            double time = cost_allreduce(l, name, ranks, (double)bytes);
+            double time = cost_seconds(l, name, ranks, (double)bytes);
             if (time < least) {
                 least = time;
                 best = a;

@@ -3,6 +3,7 @@
  * choice from times, its file, and files that must not be used.
  */
 #include "engine/base/paths.h"
+#include "engine/spec/collective.h"
 #include "engine/spec/cost.h"
 #include "engine/spec/schedule.h"
 #include "engine/spec/tuning.h"
@@ -23,7 +24,7 @@ static const struct cost_link unit = {.alpha = 1, .beta = 1e-3, .gamma = 1e-5};
 
 static void costs(const char *algo, int ranks, double expected)
 {
-    double got = cost_allreduce(&unit, algo, ranks, 12000);
+    double got = cost_seconds(&unit, algo, ranks, 12000);
     if (!(fabs(got - expected) < 1e-9))
         fail_msg("%s on %d ranks: %.9g, not %.9g", algo, ranks, got, expected);
 }
@@ -49,19 +50,27 @@ static void test_formulas(void **state)
     costs("mpi", 2, 1 + 12 + 0.12);             /* recursive doubling is the least */
     costs("shm", 2, 1 + 12 + 0.12);             /* one slot */
     costs("shm_private", 3, 1 + 12 + 0.24);
+    costs("broadcast", 5, 3 + 36);
+    costs("reduce", 4, 2 + 24 + 0.24);
+    costs("allgather", 4, 3 + 9);
+    costs("reduce_scatter", 4, 3 + 9 + 0.09);
+    costs("alltoall", 3, 2 + 8);
+    costs("barrier", 9, 4);
     for (int i = 0; cost_formula(i); i++)
         costs(cost_formula(i)->algo, 1, 0);
-    assert_true(isnan(cost_allreduce(&unit, "star", 2, 1)));
+    assert_true(isnan(cost_seconds(&unit, "star", 2, 1)));
     double mebi = 1048576;
-    assert_true(fabs(cost_allreduce(&unit, "shm", 4, mebi) - (2 + 1048.576)) < 1e-9);
-    assert_true(fabs(cost_allreduce(&unit, "shm_private", 2, mebi) - (32 + 1048.576 + 10.48576)) < 1e-9);
+    assert_true(fabs(cost_seconds(&unit, "shm", 4, mebi) - (2 + 1048.576)) < 1e-9);
+    assert_true(fabs(cost_seconds(&unit, "shm_private", 2, mebi) - (32 + 1048.576 + 10.48576)) < 1e-9);
 }
 
 static void test_every_algorithm_has_one(void **state)
 {
     (void)state;
     for (int i = 0; schedule_algo(i); i++)
-        assert_true(cost_allreduce(&unit, schedule_algo(i), 4, 100) > 0);
+        assert_true(cost_seconds(&unit, schedule_algo(i), 4, 100) > 0);
+    for (int op = BROADCAST; op < COLLECTIVES; op++)
+        assert_true(cost_seconds(&unit, collective_name((enum collective)op), 4, 100) > 0);
 }
 
 static void test_fit(void **state)

@@ -2,7 +2,7 @@
  * Schedules against hand-worked traces and closed forms: who sends which chunk when; 2(N-1) messages and 2(N-1)/N
  * of the data for each rank; neighbours only; and, by carrying the schedule out on an array, the right sum.
  */
-#include "engine/spec/schedule.h"
+#include "engine/spec/collective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -103,6 +103,96 @@ static void test_tree_trace(void **state)
         assert_int_equal(t->phase, trace[i].reduce ? PHASE_REDUCE : PHASE_BROADCAST);
     }
     schedule_free(&s);
+}
+
+static void trace_is(const struct schedule *s, const int (*trace)[5], int count)
+{
+    assert_int_equal(s->count, count);
+    for (int i = 0; i < count; i++) {
+        const struct transfer *t = &s->transfers[i];
+        assert_int_equal(t->round, trace[i][0]);
+        assert_int_equal(t->from, trace[i][1]);
+        assert_int_equal(t->to, trace[i][2]);
+        assert_int_equal(t->offset, trace[i][3]);
+        assert_int_equal((int)t->offset + (int)t->shift, trace[i][4]);
+    }
+}
+
+/* The other collectives, worked by hand: round, from, to, where it lies at the sender and at the receiver. */
+static void test_collective_traces(void **state)
+{
+    (void)state;
+    static const int broadcast[][5] = {{0, 0, 2, 0, 0}, {1, 0, 1, 0, 0}, {1, 2, 3, 0, 0}};
+    static const int reduce[][5] = {{0, 1, 0, 0, 0}, {1, 2, 0, 0, 0}};
+    static const int allgather[][5] = {
+        {0, 0, 1, 0, 0}, {0, 1, 2, 2, 2}, {0, 2, 0, 4, 4},  /* each its own piece, */
+        {1, 0, 1, 4, 4}, {1, 1, 2, 0, 0}, {1, 2, 0, 2, 2}}; /* then what came */
+    static const int reduce_scatter[][5] = {{0, 0, 1, 4, 4}, {0, 1, 2, 0, 0}, {0, 2, 0, 2, 2},
+                                            {1, 0, 1, 2, 2}, {1, 1, 2, 4, 4}, {1, 2, 0, 0, 0}};
+    /* Partners add up to the round, of 3: 1 and 2, then 0 and 1, then 0 and 2. */
+    static const int alltoall[][5] = {{0, 1, 2, 4, 2}, {0, 2, 1, 2, 4}, {1, 0, 1, 2, 0},
+                                      {1, 1, 0, 0, 2}, {2, 0, 2, 4, 0}, {2, 2, 0, 0, 4}};
+    static const int barrier[][5] = {{0, 0, 1, 0, 0}, {0, 1, 2, 0, 0}, {0, 2, 0, 0, 0},
+                                     {1, 0, 2, 0, 0}, {1, 1, 0, 0, 0}, {1, 2, 1, 0, 0}};
+    static const struct {
+        enum collective op;
+        int ranks;
+        const int (*trace)[5];
+        int count;
+    } cases[] = {{BROADCAST, 4, broadcast, 3}, {REDUCE, 3, reduce, 2},
+                 {ALLGATHER, 3, allgather, 6}, {REDUCE_SCATTER, 3, reduce_scatter, 6},
+                 {ALLTOALL, 3, alltoall, 6},   {BARRIER, 3, barrier, 6}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct schedule s;
+        assert_true(schedule_collective(&s, cases[i].op, cases[i].ranks, 6, NULL));
+        trace_is(&s, cases[i].trace, cases[i].count);
+        bool adds = cases[i].op == REDUCE || cases[i].op == REDUCE_SCATTER;
+        for (int k = 0; k < s.count; k++)
+            assert_int_equal(s.transfers[k].reduce, adds);
+        schedule_free(&s);
+    }
+}
+
+/* Messages and elements of each, at any number of ranks. */
+static void test_collective_closed_forms(void **state)
+{
+    (void)state;
+    struct error e = {0};
+    for (int n = 1; n <= 17; n++) {
+        int up = 0;
+        while (1 << up < n)
+            up++;
+        size_t length = 3 * (size_t)n, N = (size_t)n;
+        const struct {
+            enum collective op;
+            int rounds;
+            size_t messages, elements;
+        } forms[] = {
+            {BROADCAST, up, N - 1, (N - 1) * length},
+            {REDUCE, up, N - 1, (N - 1) * length},
+            {ALLGATHER, n - 1, N * (N - 1), (N - 1) * length},
+            {REDUCE_SCATTER, n - 1, N * (N - 1), (N - 1) * length},
+            {ALLTOALL, n, N * (N - 1), (N - 1) * length},
+            {BARRIER, up, N * (size_t)up, N * (size_t)up},
+        };
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+            struct schedule s;
+            assert_true(schedule_collective(&s, forms[i].op, n, length, NULL));
+            size_t elements = 0;
+            for (int k = 0; k < s.count; k++)
+                elements += s.transfers[k].length;
+            assert_true(s.rounds <= forms[i].rounds);
+            assert_int_equal(s.count, forms[i].messages);
+            assert_int_equal(elements, forms[i].elements);
+            schedule_free(&s);
+        }
+    }
+    struct schedule s;
+    assert_false(schedule_collective(&s, ALLTOALL, 4, 6, &e));
+    assert_non_null(strstr(e.text, "equal length"));
+    assert_false(schedule_collective(&s, ALLREDUCE, 4, 6, &e));
+    assert_int_equal(collective_named("alltoall"), ALLTOALL);
+    assert_int_equal(collective_named("gossip"), COLLECTIVES);
 }
 
 static const size_t lengths[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 13, 64, 97, 1000};
@@ -365,6 +455,8 @@ int main(void)
         cmocka_unit_test(test_ring_trace),
         cmocka_unit_test(test_ring_closed_forms),
         cmocka_unit_test(test_tree_trace),
+        cmocka_unit_test(test_collective_traces),
+        cmocka_unit_test(test_collective_closed_forms),
         cmocka_unit_test(test_tree_closed_forms),
         cmocka_unit_test(test_traffic),
         cmocka_unit_test(test_halving_doubling_trace),

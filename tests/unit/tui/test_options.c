@@ -79,6 +79,10 @@ static void test_values(void **state)
     assert_string_equal(rest[1], "two");
     assert_string_equal(rest[2], "--flag");
     assert_string_equal(rest[3], "-x");
+    assert_true(PARSE("--bytes", "8..80,4")); /* doubling */
+    assert_int_equal(v.sizes.count, 5);
+    assert_int_equal(v.sizes.value[3], 64);
+    assert_int_equal(v.sizes.value[4], 4);
     assert_true(PARSE("--ranks", "x", "--help")); /* help goes before mistakes */
     assert_true(help);
     assert_true(PARSE("--lr", "-1") == false); /* a value may begin with a dash; this one is out of range */
@@ -122,9 +126,11 @@ static void test_more_sentences(void **state)
     WRONG("--tensor: not here", "--tensor", "2");
     WRONG("--flag takes no value, got 'yes'", "--flag=yes");
     WRONG("--text: at most 7 characters, got '12345678...'", "--text", "12345678");
-    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M, got '1Q'", "--bytes", "1K,1Q");
-    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M, got ''", "--bytes", "1K,");
-    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M, got '-4'", "--bytes", "-4");
+    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '1Q'", "--bytes", "1K,1Q");
+    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got ''", "--bytes", "1K,");
+    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '-4'", "--bytes", "-4");
+    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '8..4'", "--bytes", "8..4");
+    WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '..4'", "--bytes", "..4");
     WRONG("unknown option -n; options are written --name, and --help lists them", "-n", "2");
 }
 
