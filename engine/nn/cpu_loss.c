@@ -172,13 +172,16 @@ static struct row_result one_row(const struct loss_spec *loss, const struct targ
     struct loss_row r = {
         .out = b->out + at, .grad = b->grad ? b->grad + at : NULL, .n = b->n, .scale = scale};
     r.smoothing = loss->label_smoothing;
-    r.values = targets->values ? targets->values + at : NULL;
-    if (loss->kind == LOSS_CROSS_ENTROPY) {
-        r.classes = targets->classes + row;
-        return cross_entropy(&r);
+    switch (loss->kind) {
+    case LOSS_CROSS_ENTROPY: r.classes = targets->classes + row; return cross_entropy(&r);
+    case LOSS_MSE: r.values = targets->values + at; return squared_error(&r);
+    default: break;
     }
-    r.classes = targets->classes ? targets->classes + at : NULL;
-    return loss->kind == LOSS_BCE ? binary_cross_entropy(&r) : squared_error(&r);
+    if (targets->values)
+        r.values = targets->values + at;
+    else
+        r.classes = targets->classes + at;
+    return binary_cross_entropy(&r);
 }
 
 static void all_rows(const struct loss_spec *loss, const struct targets *targets,
@@ -205,9 +208,7 @@ static void all_rows(const struct loss_spec *loss, const struct targets *targets
 static bool check_labels(const struct loss_spec *loss, const struct targets *targets, long rows,
                          size_t classes, struct error *e)
 {
-    if (loss->kind != LOSS_CROSS_ENTROPY)
-        return true;
-    for (long r = 0; r < rows; r++)
+    for (long r = 0; loss->kind == LOSS_CROSS_ENTROPY && r < rows; r++)
         if (targets->classes[r] < 0 || (size_t)targets->classes[r] >= classes)
             return error_set(
                 e, ERROR_INPUT,

@@ -151,14 +151,14 @@ static dnnl_status_t team_backward(struct stage *s, const struct pass_context *c
     const struct recurrent *r = s->own;
     const float *hh = c->parameters + s->layer->tensors[1].offset;
     dnnl_status_t status = dnnl_success;
+    size_t state = (size_t)team.first * (size_t)r->units,
+           size = (size_t)team.count * (size_t)r->units * sizeof(float);
     memset(grad_bias, 0, r->stride * sizeof(float));
+    memset(r->grad_hidden + state, 0, size);
+    memset(r->grad_memory + state, 0, size);
     for (int t = r->steps - 1; t >= 0 && status == dnnl_success; t--) {
         struct cell_step step = cell_step(s, team, t);
         step.grad_bias = grad_bias;
-        if (t == r->steps - 1) {
-            memset(step.grad_hidden, 0, (size_t)(team.count * r->units) * sizeof(float));
-            memset(step.grad_memory, 0, (size_t)(team.count * r->units) * sizeof(float));
-        }
         r->cell->backward(&step);
         if (t > 0)
             status = dnnl_sgemm('N', 'N', team.count, r->units, (dnnl_dim_t)r->width, 1, step.gates,

@@ -8,7 +8,8 @@
  * The samples are split among the threads, and each thread takes its own through all steps without waiting for the
  * others. Its rows lie step by step (step 0 of its samples, step 1 of its samples ...), so that a step is one block.
  * Rows of gates are PAD floats longer than needed: at a distance of a power of two all rows would compete for the same
- * lines of the cache (gradients of the weights took 2.3 times as long).
+ * lines of the cache (gradients of the weights took 2.3 times as long). oneDNN's own primitive for lstm layers took 1.1 times
+ * as long for forward and backward, without bringing the weights into its layout.
  */
 #ifndef RINGSIDE_NN_CPU_RECURRENT_H
 #define RINGSIDE_NN_CPU_RECURRENT_H
@@ -18,8 +19,8 @@
 /* One step of some samples, a row each. Rows of gates and of outputs have their strides, the others `units`. */
 struct cell_step {
     int samples, units;
-    float *
-        gates; /* forward: W_ih x + W_hh h, then the gates; backward: the gates, then the gradients of the sums */
+    /* Forward: W_ih x + W_hh h, then the gates. Backward: the gates, then the gradients of those sums. */
+    float *gates;
     size_t gates_stride;
     const float *bias;
     const float *memory_before; /* lstm: the cell state (zeros before the first step) */
