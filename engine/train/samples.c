@@ -44,38 +44,36 @@ static bool set_bytes(json_t *event, const uint8_t *bytes, size_t count, struct 
     return true;
 }
 
-/* The means of squares of `by` × `by` pixels of one plane; what is left at the right and below is left out. */
-static void shrink(const float *plane, int rows, int cols, int by, float *out)
+/* The mean of `by` × `by` pixels of a plane, the first of them given. */
+static float mean_of_square(const float *first, int cols, int by)
 {
-    for (int r = 0; r + by <= rows; r += by)
-        for (int k = 0; k + by <= cols; k += by) {
-            float sum = 0;
-            for (int y = r; y < r + by; y++)
-                for (int x = k; x < k + by; x++)
-                    sum += plane[y * cols + x];
-            *out++ = sum / (float)(by * by);
-        }
+    float sum = 0;
+    for (int i = 0; i < by * by; i++)
+        sum += first[i / by * cols + i % by];
+    return sum / (float)(by * by);
 }
 
 /*
- * Sets rows, cols and data: `channels` planes, each shrunk so that all fit, on the scale from lo to hi. values are
- * written over.
+ * Sets rows, cols and data: `channels` planes, of which squares of by × by pixels become one (what is left at the right and
+ * below is left out), on the scale from lo to hi.
  */
-static bool set_planes(json_t *event, float *values, int channels, int rows, int cols, int by, float lo,
+static bool set_planes(json_t *event, const float *values, int channels, int rows, int cols, int by, float lo,
                        float hi, struct error *e)
 {
-    size_t plane = (size_t)rows * (size_t)cols, small = (size_t)(rows / by) * (size_t)(cols / by);
-    uint8_t *bytes = malloc((size_t)channels * small);
+    int high = rows / by, wide = cols / by;
+    size_t plane = (size_t)rows * (size_t)cols, small = (size_t)high * (size_t)wide;
+    uint8_t *bytes = calloc((size_t)channels * small + 1, 1), *at = bytes;
     if (!bytes)
         return error_set(e, ERROR_FAILED, "out of memory for a sample");
     float scale = hi > lo ? 255 / (hi - lo) : 0;
-    for (int c = 0; c < channels; c++) {
-        shrink(values + (size_t)c * plane, rows, cols, by, values + (size_t)c * small);
-        for (size_t i = 0; i < small; i++)
-            bytes[(size_t)c * small + i] = (uint8_t)lrintf((values[(size_t)c * small + i] - lo) * scale);
-    }
-    event_set_integer(event, "rows", rows / by);
-    event_set_integer(event, "cols", cols / by);
+    for (int c = 0; c < channels; c++)
+        for (int r = 0; r < high; r++)
+            for (int k = 0; k < wide; k++) {
+                const float *first = values + (size_t)c * plane + (size_t)r * (size_t)by * (size_t)cols;
+                *at++ = (uint8_t)lrintf((mean_of_square(first + k * by, cols, by) - lo) * scale);
+            }
+    event_set_integer(event, "rows", high);
+    event_set_integer(event, "cols", wide);
     bool ok = set_bytes(event, bytes, (size_t)channels * small, e);
     free(bytes);
     return ok;
@@ -86,7 +84,7 @@ bool samples_image(struct event_sink *sink, json_t *event, const uint8_t *pixels
 {
     size_t count = (size_t)channels * (size_t)rows * (size_t)cols;
     int longer = rows > cols ? rows : cols, by = (longer + IMAGE_SIDE - 1) / IMAGE_SIDE;
-    float *values = malloc(count * sizeof *values);
+    float *values = malloc(count * sizeof *values + 1);
     for (size_t i = 0; values && i < count; i++)
         values[i] = pixels[i];
     event_set_integer(event, "channels", channels);
@@ -199,8 +197,9 @@ static bool emit_judged(struct samples *s, struct network *n, const struct datas
             continue;
         if (!logits) {
             logits = malloc((size_t)n->batch * (size_t)outputs * sizeof *logits);
-            ok = logits ? n->backend->ops->read(network_output(n), logits, e)
-                        : error_set(e, ERROR_FAILED, "out of memory for a sample");
+            if (!logits)
+                return error_set(e, ERROR_FAILED, "out of memory for a sample");
+            ok = n->backend->ops->read(network_output(n), logits, e);
         }
         const char *inputs = network_input(n);
         ok = ok &&
@@ -295,7 +294,9 @@ static bool read_gates(struct network *n, int layer, int steps, int units, float
     const struct layer_spec *l = &n->model.layers[layer];
     size_t each = (size_t)units * (size_t)steps;
     float *all = malloc((size_t)n->batch * (size_t)l->in.channels * (size_t)l->units * sizeof *all);
-    bool ok = all || error_set(e, ERROR_FAILED, "out of memory for the gates of a layer");
+    bool ok = true;
+    if (!all)
+        return error_set(e, ERROR_FAILED, "out of memory for the gates of a layer");
     for (int g = 0; ok && g < GATES; g++) {
         if (!gates[g].internal)
             continue;
@@ -333,11 +334,15 @@ static bool emit_gates(struct samples *s, struct network *n, const struct datase
     int steps = l->in.channels < GATE_STEPS ? l->in.channels : GATE_STEPS;
     int units = l->units < GATE_UNITS ? l->units : GATE_UNITS;
     size_t each = (size_t)units * (size_t)steps;
-    float *values = malloc(GATES * each * sizeof *values);
-    uint8_t *bytes = malloc(GATES * each);
+    float *values = calloc(GATES * each, sizeof *values);
+    uint8_t *bytes = calloc(GATES, each);
+    if (!values || !bytes) {
+        free(values);
+        free(bytes);
+        return error_set(e, ERROR_FAILED, "out of memory for the gates of a layer");
+    }
     json_t *event = samples_event(s->sink, "gate", s->step, row), *list = json_array();
-    bool ok = (values && bytes) || error_set(e, ERROR_FAILED, "out of memory for the gates of a layer");
-    ok = ok && read_gates(n, layer, steps, units, values, e);
+    bool ok = read_gates(n, layer, steps, units, values, e);
     for (size_t g = 0; ok && g < GATES; g++)
         scale_gate(&gates[g], values + g * each, each, bytes + g * each, list);
     json_object_set_new(event, "gates", list);

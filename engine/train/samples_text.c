@@ -97,9 +97,10 @@ bool samples_written(const struct samples *s, const struct network *trained, con
             *prompt = malloc((size_t)window * sizeof *prompt);
     int32_t(*written)[MOST] = malloc(sizeof(int32_t[TEXTS][MOST]));
     uint32_t which[TEXTS] = {0};
-    bool ok = (logits && classes && prompt && written) ||
-              error_set(e, ERROR_FAILED, "out of memory for writing texts");
-    ok = ok && dataset_batch(d, which, TEXTS, network_input(n), classes, e);
+    bool rooms = logits && classes && prompt && written;
+    if (!rooms)
+        error_set(e, ERROR_FAILED, "out of memory for writing texts");
+    bool ok = rooms && dataset_batch(d, which, TEXTS, network_input(n), classes, e);
     if (ok)
         memcpy(prompt, network_input(n), (size_t)window * sizeof *prompt);
     ok = ok && write_on(n, d, s->seed + (uint64_t)s->step, count, logits, written, e);
