@@ -16,8 +16,9 @@
 enum {
     TIMES = 9,         /* of each measurement */
     SHORT = 16 * 1024, /* up to here a measurement is several messages */
-    LONG = 8 * 1024 *
-           1024, /* bytes that are copied or added: with those of both operands more than a core's cache */
+    LONG = 32 << 20,   /* bytes that are copied or added: more than a cache holds, */
+    ALL = 128 << 20,   /* but from and to of all ranks of a host no more than this */
+    LEAST = 4 << 20,   /* and no less than this: the longest message */
 };
 
 /* One thing to time: `count` of them take how long? */
@@ -81,7 +82,7 @@ static bool addition(struct comm *c, struct timed *w, struct error *e)
 
 static bool measure_messages(struct comm *c, char *from, char *to, struct cost_link *l, struct error *e)
 {
-    static const double bytes[] = {4, 256, 4096, 65536, 1 << 20, 4 << 20};
+    static const double bytes[] = {4, 256, 4096, 65536, 1 << 20, LEAST};
     enum { SIZES = sizeof bytes / sizeof *bytes };
     double seconds[SIZES];
     for (int i = 0; i < SIZES; i++) {
@@ -94,22 +95,22 @@ static bool measure_messages(struct comm *c, char *from, char *to, struct cost_l
            error_set(e, ERROR_FAILED, "the clock is too coarse to time messages");
 }
 
-static bool measure(struct comm *c, char *from, char *to, struct comm_links *l, struct error *e)
+static bool measure(struct comm *c, char *from, char *to, size_t bytes, struct comm_links *l, struct error *e)
 {
-    struct timed adding = {.once = addition, .from = from, .to = to, .bytes = LONG, .count = 1};
-    struct timed copying = {.once = copy, .from = from, .to = to, .bytes = LONG, .count = 1};
+    struct timed adding = {.once = addition, .from = from, .to = to, .bytes = bytes, .count = 1};
+    struct timed copying = {.once = copy, .from = from, .to = to, .bytes = bytes, .count = 1};
     struct timed flagging = {.once = flag, .count = 100};
     double added = 0, copied = 0;
     if (!least_time(c, &adding, &added, e) || !measure_messages(c, from, to, &l->messages, e))
         return false;
-    l->messages.gamma = added / LONG;
+    l->messages.gamma = added / (double)bytes;
     l->shared = comm_shares_memory(c);
     if (!l->shared)
         return true;
     if (!least_time(c, &copying, &copied, e) || !least_time(c, &flagging, &l->memory.alpha, e))
         return false;
-    l->memory.beta = copied / LONG;
-    l->memory.gamma = added / LONG;
+    l->memory.beta = copied / (double)bytes;
+    l->memory.gamma = added / (double)bytes;
     return true;
 }
 
@@ -118,12 +119,15 @@ bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e)
     *l = (struct comm_links){0};
     if (c->size == 1)
         return true;
-    char *from = calloc(1, LONG), *to = calloc(1, LONG);
+    size_t share = (size_t)ALL / 2 / (size_t)c->host_ranks, bytes = share < LONG ? share / 64 * 64 : LONG;
+    if (bytes < LEAST)
+        bytes = LEAST;
+    char *from = malloc(bytes), *to = malloc(bytes);
     bool ok = from && to ? true : error_set(e, ERROR_FAILED, "out of memory for the timing of messages");
     if (ok) {
-        memset(from, 0, LONG); /* pages of its own: the ones calloc gives are all the same zeros */
-        memset(to, 0, LONG);
-        ok = measure(c, from, to, l, e);
+        memset(from, 0, bytes);
+        memset(to, 0, bytes);
+        ok = measure(c, from, to, bytes, l, e);
     }
     free(from);
     free(to);

@@ -49,7 +49,7 @@ mistake "did you mean --epochs?" train --epoch 1
 mistake "got 'x'" train x
 mistake "--batch: expected B after it" train --batch
 mistake "--bytes: 6 is not a multiple of 4" allreduce --bytes 6
-mistake "--bytes: expected sizes in bytes such as 1K,1M,64M, got '1Q'" allreduce --bytes 1Q
+mistake "--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '1Q'" allreduce --bytes 1Q
 mistake "--algo: there is no allreduce algorithm \"star\"" allreduce --algo ring,star
 mistake "there is no run 'nothing'" runs watch nothing
 mistake "which run?" runs stop
