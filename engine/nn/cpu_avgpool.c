@@ -2,35 +2,15 @@
  * avgpool on channel-blocked images: the sum over each window divided by the window's size, padding counted in as zeros (as
  * PyTorch does it by default). And global_avgpool, the mean over each whole channel, which leaves a flat tensor.
  */
-#include "engine/nn/cpu.h"
-#include "engine/nn/cpu_lanes.h"
+#include "engine/nn/cpu_windows.h"
 
 #include <string.h>
 
 /* --- windows --- */
 
-/* One image of one block of channels. */
-struct plane {
-    int height, width, out_height, out_width, block;
-    const struct layer_spec *layer;
-};
-
-struct window {
-    int top, bottom, left, right; /* of the part on the image; bottom and right: one behind the last */
-};
-
-LANES_INLINE struct window window_at(const struct plane *p, int y, int x)
-{
-    const struct layer_spec *l = p->layer;
-    int top = y * l->stride[0] - l->padding[0], left = x * l->stride[1] - l->padding[1];
-    int bottom = top + l->kernel[0], right = left + l->kernel[1];
-    return (struct window){top > 0 ? top : 0, bottom < p->height ? bottom : p->height, left > 0 ? left : 0,
-                           right < p->width ? right : p->width};
-}
-
 LANES_INLINE float share(const struct plane *p)
 {
-    return 1 / (float)(p->layer->kernel[0] * p->layer->kernel[1]);
+    return 1 / (float)(p->kernel[0] * p->kernel[1]);
 }
 
 LANES_INLINE void window_forward(const struct plane *p, struct window w, const float *in, float *out, int n)
@@ -38,7 +18,7 @@ LANES_INLINE void window_forward(const struct plane *p, struct window w, const f
     lanes sum = {0};
     for (int y = w.top; y < w.bottom; y++)
         for (int x = w.left; x < w.right; x++)
-            sum += lanes_load_some(in + ((size_t)y * (size_t)p->width + (size_t)x) * (size_t)p->block, n);
+            sum += lanes_load_some(in + place_at(p, y, x), n);
     lanes_store_some(out, sum * share(p), n);
 }
 
@@ -48,7 +28,7 @@ LANES_INLINE void window_backward(const struct plane *p, struct window w, const 
     lanes each = lanes_load_some(grad_out, n) * share(p);
     for (int y = w.top; y < w.bottom; y++)
         for (int x = w.left; x < w.right; x++) {
-            float *to = grad_in + ((size_t)y * (size_t)p->width + (size_t)x) * (size_t)p->block;
+            float *to = grad_in + place_at(p, y, x);
             lanes_store_some(to, lanes_load_some(to, n) + each, n);
         }
 }
@@ -74,21 +54,6 @@ CPU_KERNEL static void plane_backward(const struct plane *p, const float *grad_o
                     window_backward(p, window_at(p, y, x), grad_out + c, grad_in + c, LANES);
                 else
                     window_backward(p, window_at(p, y, x), grad_out + c, grad_in + c, p->block - c);
-}
-
-static struct plane plane_of(const struct stage *s)
-{
-    return (struct plane){.height = s->spec.in.height,
-                          .width = s->spec.in.width,
-                          .out_height = s->spec.out.height,
-                          .out_width = s->spec.out.width,
-                          .block = s->layout.block,
-                          .layer = s->layer};
-}
-
-static size_t plane_size(int height, int width, int block)
-{
-    return (size_t)height * (size_t)width * (size_t)block;
 }
 
 static bool avgpool_create(struct stage *s, struct error *e)

@@ -4,19 +4,10 @@
  * storing where it was: where windows are tiles, side by side, it reads the lines that it is about to write anyway, and
  * may write each window's gradients over its values; where they overlap or leave gaps it adds to zeros.
  */
-#include "engine/nn/cpu.h"
-#include "engine/nn/cpu_lanes.h"
+#include "engine/nn/cpu_windows.h"
 
 #include <math.h>
 #include <string.h>
-
-/* One image of one block of channels. */
-struct plane {
-    int height, width, out_height, out_width;
-    int kernel[2], stride[2], padding[2];
-    int block;
-    bool relu;
-};
 
 /* --- windows that are tiles --- */
 
@@ -105,26 +96,12 @@ CPU_KERNEL static void tiles_backward(const struct plane *p, const float *in, co
 
 /* --- windows of any kind --- */
 
-/* The part of a window that lies on the image: no window lies in the padding alone. */
-struct window {
-    int top, bottom, left, right; /* bottom and right: one behind the last */
-};
-
-LANES_INLINE struct window window_at(const struct plane *p, int y, int x)
-{
-    int top = y * p->stride[0] - p->padding[0], left = x * p->stride[1] - p->padding[1];
-    int bottom = top + p->kernel[0], right = left + p->kernel[1];
-    return (struct window){top > 0 ? top : 0, bottom < p->height ? bottom : p->height, left > 0 ? left : 0,
-                           right < p->width ? right : p->width};
-}
-
 LANES_INLINE void window_forward(const struct plane *p, struct window w, const float *in, float *out, int n)
 {
     lanes best = (lanes){0} + (p->relu ? 0 : -INFINITY);
     for (int y = w.top; y < w.bottom; y++)
         for (int x = w.left; x < w.right; x++) {
-            lanes value =
-                lanes_load_some(in + ((size_t)y * (size_t)p->width + (size_t)x) * (size_t)p->block, n);
+            lanes value = lanes_load_some(in + place_at(p, y, x), n);
             best = lanes_select(value > best, value, best);
         }
     lanes_store_some(out, best, n);
@@ -138,7 +115,7 @@ LANES_INLINE void window_backward(const struct plane *p, struct window w, const 
         left = lanes_select(best > 0, left, (lanes){0});
     for (int y = w.top; y < w.bottom; y++)
         for (int x = w.left; x < w.right; x++) {
-            size_t at = ((size_t)y * (size_t)p->width + (size_t)x) * (size_t)p->block;
+            size_t at = place_at(p, y, x);
             lane_mask here = lanes_load_some(in + at, n) == best;
             lanes before = lanes_load_some(grad_in + at, n);
             lanes_store_some(grad_in + at, before + lanes_select(here, left, (lanes){0}), n);
@@ -173,20 +150,6 @@ CPU_KERNEL static void windows_backward(const struct plane *p, const float *in, 
 
 /* --- the stage --- */
 
-static struct plane plane_of(const struct stage *s)
-{
-    const struct layer_spec *l = s->layer;
-    return (struct plane){.height = s->spec.in.height,
-                          .width = s->spec.in.width,
-                          .out_height = s->spec.out.height,
-                          .out_width = s->spec.out.width,
-                          .kernel = {l->kernel[0], l->kernel[1]},
-                          .stride = {l->stride[0], l->stride[1]},
-                          .padding = {l->padding[0], l->padding[1]},
-                          .block = s->layout.block,
-                          .relu = s->spec.relu};
-}
-
 static bool pool_create(struct stage *s, struct error *e)
 {
     if (!cpu_layout_like(&s->inputs[0]->layout, s->spec.batch, s->spec.out, &s->layout, e))
@@ -194,11 +157,6 @@ static bool pool_create(struct stage *s, struct error *e)
     struct plane p = plane_of(s);
     s->overwrites_input = tiles(&p);
     return true;
-}
-
-static size_t plane_size(int height, int width, int block)
-{
-    return (size_t)height * (size_t)width * (size_t)block;
 }
 
 static bool pool_forward(struct stage *s, const struct pass_context *context, struct error *e)
