@@ -1,8 +1,8 @@
 /*
  * leaky_relu, gelu, tanh, sigmoid: functions of each element, whatever the layout.
  *
- * gelu is x Φ(x) (D. Hendrycks and K. Gimpel, Gaussian error linear units, 2016), exact and not by its tanh. The
- * gradients of the others can be told from what they put out, so that the input may be forgotten.
+ * gelu is x Φ(x) (D. Hendrycks and K. Gimpel, Gaussian error linear units, 2016), exact and not by its tanh.
+ * The gradients of the others can be told from what they put out, so that the input may be forgotten.
  */
 #include "engine/nn/cpu.h"
 #include "engine/nn/cpu_math.h"

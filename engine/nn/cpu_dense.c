@@ -1,4 +1,7 @@
-/* Dense layers (on a sequence: each step by itself): y = x Wᵀ + b, and backward dW = dyᵀ x, db = column sums of dy, dx = dy W. */
+/*
+ * Dense layers (on a sequence: each step by itself): y = x Wᵀ + b, and backward dW = dyᵀ x, db = column sums
+ * of dy, dx = dy W.
+ */
 #include "engine/nn/cpu.h"
 
 #include <string.h>
@@ -7,8 +10,9 @@ enum {
     PARALLEL_ELEMENTS = 1 << 15, /* below so many a second thread costs more than it saves */
     COLUMNS = 64,                /* that a thread takes at a time */
     /*
-     * Gradients whose rows lie a multiple of ALIAS floats apart compete for a few lines of the cache when their columns
-     * are gathered: they are moved to rows PAD longer first (dW of 1024 units took twice as long).
+     * Gradients whose rows lie a multiple of ALIAS floats apart compete for a few lines of the cache when
+     * their columns are gathered: they are moved to rows PAD longer first (dW of 1024 × 256 took twice as
+     * long).
      */
     ALIAS = 256,
     PAD = 16

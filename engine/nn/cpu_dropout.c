@@ -1,11 +1,13 @@
 /*
- * dropout: sets a random share of the elements to 0 in training and scales the others up, so that the expected value
- * stays (N. Srivastava et al., Dropout, JMLR 2014; scaled in training rather than in evaluation).
+ * dropout: sets a random share of the elements to 0 in training and scales the others up, so that the
+ * expected value stays (N. Srivastava et al., Dropout, JMLR 2014; scaled in training rather than in
+ * evaluation).
  *
- * The mask is not stored: a generator without a state makes each element's bits from a key of its sample and its own
- * number (as J. Salmon et al. propose, Parallel random numbers: as easy as 1, 2, 3, SC 2011), with the rounds of
- * A. Appleby's MurmurHash3 finaliser. The key is made of seed, step, the layer's name and the sample's place in the
- * global batch, and the number is the element's place in plain order: neither ranks, threads nor layouts change it.
+ * The mask is not stored: a generator without a state makes each element's bits from a key of its sample and
+ * its own number (as J. Salmon et al. propose, Parallel random numbers: as easy as 1, 2, 3, SC 2011), with
+ * the rounds of A. Appleby's MurmurHash3 finaliser. The key is made of seed, step, the layer's name and the
+ * sample's place in the global batch, and the number is the element's place in plain order: neither ranks,
+ * threads nor layouts change it.
  */
 #include "engine/base/random.h"
 #include "engine/nn/cpu.h"
@@ -15,7 +17,9 @@ enum { STREAM_DROPOUT = 3, MASK_BITS = 24 };
 
 typedef uint32_t lane_bits __attribute__((vector_size(LANES * sizeof(uint32_t))));
 
-/* Elements number first, first + stride, ... of one sample: a run of plain ones, or the channels of a block. */
+/*
+ * Elements number first, first + stride, ... of one sample: a run of plain ones, or the channels of a block.
+ */
 struct dropout_run {
     uint32_t key[2];
     uint32_t first, stride;

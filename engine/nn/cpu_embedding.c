@@ -1,10 +1,10 @@
 /*
  * embedding: a row of the table for each token.
  *
- * The gradient is as large as the table, zeros where no token points, since the allreduce and the optimisers are each
- * one pass over all gradients (and after an allreduce other ranks' rows are in it, so all of it has to be cleared). Each
- * thread clears and sums up a range of columns, whatever rows are popular, so that sums come out alike for any
- * number of threads.
+ * The gradient is as large as the table, zeros where no token points, since the allreduce and the optimisers
+ * are each one pass over all gradients (and after an allreduce other ranks' rows are in it, so all of it has
+ * to be cleared). Each thread clears and sums up a range of columns, whatever rows are popular, so that sums
+ * come out alike for any number of threads.
  */
 #include "engine/nn/cpu.h"
 

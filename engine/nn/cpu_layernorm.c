@@ -1,6 +1,6 @@
 /*
- * layernorm: each sample, or each step of a sequence, brought to mean 0 and variance 1 over its features, then
- * scaled and moved (J. Ba, J. Kiros, G. Hinton, Layer normalization, 2016).
+ * layernorm: each sample, or each step of a sequence, brought to mean 0 and variance 1 over its features,
+ * then scaled and moved (J. Ba, J. Kiros, G. Hinton, Layer normalization, 2016).
  *
  * With x̂ = (x - mean) / deviation and g = dy · weight, backward is
  * dx = (g - mean(g) - x̂ · mean(g · x̂)) / deviation, dweight = Σ dy · x̂, dbias = Σ dy over the rows.

@@ -1,9 +1,9 @@
 /*
  * Losses of the last stage's output, and their gradients: what backward begins with.
  *
- * Cross-entropy with label smoothing s over C classes (C. Szegedy et al., Rethinking the inception architecture, CVPR
- * 2016, section 7): the label's probability is 1 - s + s/C, that of every other class s/C. Binary cross-entropy takes
- * logits, in the form that never overflows: max(x, 0) - x z + log(1 + exp(-|x|)).
+ * Cross-entropy with label smoothing s over C classes (C. Szegedy et al., Rethinking the inception
+ * architecture, CVPR 2016, section 7): the label's probability is 1 - s + s/C, that of every other class s/C.
+ * Binary cross-entropy takes logits, in the form that never overflows: max(x, 0) - x z + log(1 + exp(-|x|)).
  */
 #include "engine/nn/cpu.h"
 #include "engine/nn/cpu_math.h"
@@ -115,7 +115,9 @@ CPU_KERNEL static struct row_result cross_entropy(const struct loss_row *r)
 
 /* --- binary cross-entropy --- */
 
-/* log(1 + e) summed as the logarithm of products: of a block of factors from 1 to 2 none overflows a double. */
+/*
+ * log(1 + e) summed as the logarithm of products: of a block of factors from 1 to 2 none overflows a double.
+ */
 CPU_KERNEL static struct row_result binary_cross_entropy(const struct loss_row *r)
 {
     double loss = 0;

@@ -1,6 +1,7 @@
 /*
- * lstm: long short-term memory (S. Hochreiter and J. Schmidhuber, Neural Computation 1997; with the forget gate of F. Gers,
- * J. Schmidhuber and F. Cummins, 2000). The rows of its weights are those of the gates i, f, g, o, as in PyTorch:
+ * lstm: long short-term memory (S. Hochreiter and J. Schmidhuber, Neural Computation 1997; with the forget
+ * gate of F. Gers, J. Schmidhuber and F. Cummins, 2000). The rows of its weights are those of the gates i, f,
+ * g, o, as in PyTorch:
  *     i, f, o = sigmoid(W x + U h + b)    g = tanh(W x + U h + b)    c = f · c + i · g    h = o · tanh(c)
  */
 #include "engine/nn/cpu_math.h"

@@ -1,11 +1,12 @@
 /*
- * cpu_math.h - exp, tanh, sigmoid and the normal distribution, eight floats at a time. Private to engine/nn/cpu*.c.
+ * cpu_math.h - exp, tanh, sigmoid and the normal distribution, eight floats at a time. Private to
+ * engine/nn/cpu*.c.
  *
  * The argument is reduced as W. Cody and W. Waite do it (Software manual for the elementary functions, 1980):
- * x = n ln 2 + r, so that exp(x) = 2ⁿ exp(r) with |r| <= ln 2 / 2. The polynomials are minimax fits of our own
- * (Lawson's algorithm on Chebyshev points). Errors over all floats: exp below 1e-7 of the value, sigmoid and
- * tanh 2e-7 of it, the distribution 3e-7 and its density 1e-7 absolutely (tests/unit/nn/test_math.c). What is no number
- * stays none.
+ * x = n ln 2 + r, so that exp(x) = 2ⁿ exp(r) with |r| <= ln 2 / 2. The polynomials are minimax fits of our
+ * own (Lawson's algorithm on Chebyshev points). Errors over all floats: exp below 1e-7 of the value, sigmoid
+ * and tanh 2e-7 of it, the distribution 3e-7 and its density 1e-7 absolutely (tests/unit/nn/test_math.c).
+ * What is no number stays none.
  */
 #ifndef RINGSIDE_NN_CPU_MATH_H
 #define RINGSIDE_NN_CPU_MATH_H
@@ -47,8 +48,8 @@ LANES_INLINE lanes lanes_tanh(lanes x)
 }
 
 /*
- * Φ(x), and φ(x) in *density. Beyond 0 the tail is φ-like times a smooth function: of t = 1 / (1 + 0.3 |x|), as C.
- * Hastings has it (Approximations for digital computers, 1955), with more terms.
+ * Φ(x), and φ(x) in *density. Beyond 0 the tail is φ-like times a smooth function: of t = 1 / (1 + 0.3 |x|),
+ * as C. Hastings has it (Approximations for digital computers, 1955), with more terms.
  */
 LANES_INLINE lanes lanes_normal(lanes x, lanes *density)
 {

@@ -1,22 +1,26 @@
 /*
  * cpu_recurrent.h - what simple_rnn and lstm share: everything but the cell. Private to engine/nn/cpu*.c.
  *
- * Every gate's row of a step is W_ih x + W_hh h + b, then the cell makes the new state of it. W_ih x is one matrix
- * product over all steps; only W_hh h has to wait for the step before. In backward the cell turns the gates into
- * their gradients, in place, step by step back; gradients of weights and inputs are again products over all steps.
+ * Every gate's row of a step is W_ih x + W_hh h + b, then the cell makes the new state of it. W_ih x is one
+ * matrix product over all steps; only W_hh h has to wait for the step before. In backward the cell turns the
+ * gates into their gradients, in place, step by step back; gradients of weights and inputs are again products
+ * over all steps.
  *
- * The samples are split among the threads, and each thread takes its own through all steps without waiting for the
- * others. Its rows lie step by step (step 0 of its samples, step 1 of its samples ...), so that a step is one block.
- * Rows of gates are PAD floats longer than needed: at a distance of a power of two all rows would compete for the same
- * lines of the cache (gradients of the weights took 2.3 times as long). oneDNN's own primitive for lstm layers took 1.1 times
- * as long for forward and backward, without bringing the weights into its layout.
+ * The samples are split among the threads, and each thread takes its own through all steps without waiting
+ * for the others. Its rows lie step by step (step 0 of its samples, step 1 of its samples ...), so that a
+ * step is one block. Rows of gates are PAD floats longer than needed: at a distance of a power of two all
+ * rows would compete for the same lines of the cache (gradients of the weights took 2.3 times as long).
+ * oneDNN's own primitive for lstm layers took 1.1 times as long for forward and backward, without bringing
+ * the weights into its layout.
  */
 #ifndef RINGSIDE_NN_CPU_RECURRENT_H
 #define RINGSIDE_NN_CPU_RECURRENT_H
 
 #include "engine/nn/cpu.h"
 
-/* One step of some samples, a row each. Rows of gates and of outputs have their strides, the others `units`. */
+/*
+ * One step of some samples, a row each. Rows of gates and of outputs have their strides, the others `units`.
+ */
 struct cell_step {
     int samples, units;
     /* Forward: W_ih x + W_hh h, then the gates. Backward: the gates, then the gradients of those sums. */

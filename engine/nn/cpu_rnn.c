@@ -1,4 +1,7 @@
-/* simple_rnn: h = tanh(W_ih x + W_hh h + b) (J. Elman, Finding structure in time, 1990). Its one "gate" is h itself. */
+/*
+ * simple_rnn: h = tanh(W_ih x + W_hh h + b) (J. Elman, Finding structure in time, 1990). Its one "gate" is h
+ * itself.
+ */
 #include "engine/nn/cpu_math.h"
 #include "engine/nn/cpu_recurrent.h"
 

@@ -1,10 +1,11 @@
 /*
- * twin_data - what tests/bench/twin gives a model's twin in PyTorch: the very weights, batches and test set that a run of
- * ringside on one rank has.
+ * twin_data - what tests/bench/twin gives a model's twin in PyTorch: the very weights, batches and test set
+ * that a run of ringside on one rank has.
  *
  *     twin_data MODEL DATA BATCH STEPS SEED
- * First a line of JSON: the description, and how much follows. Then, as they lie in memory: the parameters (float); for
- * each step the samples (int32 tokens or floats) and their classes (int32); the test samples and theirs.
+ * First a line of JSON: the description, and how much follows. Then, as they lie in memory: the parameters
+ * (float); for each step the samples (int32 tokens or floats) and their classes (int32); the test samples and
+ * theirs.
  */
 #include "engine/data/dataset.h"
 #include "engine/data/order.h"

@@ -1,6 +1,6 @@
 /*
- * sequence_case.h - one of the small networks of tests/golden/make_sequence.py, with its parameters, input and targets,
- * all drawn as that script draws them.
+ * sequence_case.h - one of the small networks of tests/golden/make_sequence.py, with its parameters, input
+ * and targets, all drawn as that script draws them.
  */
 #ifndef RINGSIDE_TESTS_SEQUENCE_CASE_H
 #define RINGSIDE_TESTS_SEQUENCE_CASE_H

@@ -1,6 +1,6 @@
 /*
- * Layers of sequences, activations and losses against PyTorch (tests/golden/make_sequence.py), and what must not change
- * with the way a batch is cut: a short batch, dropout's mask, what a stage keeps inside.
+ * Layers of sequences, activations and losses against PyTorch (tests/golden/make_sequence.py), and what must
+ * not change with the way a batch is cut: a short batch, dropout's mask, what a stage keeps inside.
  */
 #include "tests/unit/nn/sequence_case.h"
 
@@ -8,7 +8,9 @@
 
 static json_t *golden;
 
-/* Every stride-th of ours against the list of theirs; what is small beside the largest may be off by as much. */
+/*
+ * Every stride-th of ours against the list of theirs; what is small beside the largest may be off by as much.
+ */
 static void compare(const json_t *one, const char *key, const float *ours, size_t n, size_t stride)
 {
     const json_t *list = json_object_get(one, key);

@@ -1,6 +1,6 @@
 /*
- * The gradients of sequence layers, activations and losses against central differences of a plain float64 network: the
- * small networks of tests/golden/make_sequence.py. All their layers look at samples one by one.
+ * The gradients of sequence layers, activations and losses against central differences of a plain float64
+ * network: the small networks of tests/golden/make_sequence.py. All their layers look at samples one by one.
  */
 #include "tests/unit/nn/sequence_case.h"
 

@@ -1,4 +1,7 @@
-/* Ten training steps of the models of text against PyTorch, from the same weights: tests/golden/make_sequence_models.py. */
+/*
+ * Ten training steps of the models of text against PyTorch, from the same weights:
+ * tests/golden/make_sequence_models.py.
+ */
 #include "engine/base/random.h"
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
