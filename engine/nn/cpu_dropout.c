@@ -15,8 +15,6 @@
 
 enum { STREAM_DROPOUT = 3, MASK_BITS = 24 };
 
-typedef uint32_t lane_bits __attribute__((vector_size(LANES * sizeof(uint32_t))));
-
 /*
  * Elements number first, first + stride, ... of one sample: a run of plain ones, or the channels of a block.
  */

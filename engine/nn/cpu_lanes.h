@@ -16,6 +16,7 @@
 enum { LANES = 8 };
 typedef float lanes __attribute__((vector_size(LANES * sizeof(float))));
 typedef int32_t lane_mask __attribute__((vector_size(LANES * sizeof(float)))); /* 0 or -1 in each lane */
+typedef uint32_t lane_bits __attribute__((vector_size(LANES * sizeof(float))));
 
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 

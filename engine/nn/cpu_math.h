@@ -19,7 +19,7 @@ LANES_INLINE lanes lanes_exp_parts(lanes x, lanes *scale)
     const float to_whole = 0x1.8p23f; /* added to it, a small number is rounded to a whole one */
     lanes shifted = x * 0x1.715476p0f + to_whole, n = shifted - to_whole;
     lanes r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    *scale = (lanes)(((lane_mask)shifted << 23) + (127 << 23));
+    *scale = (lanes)(((lane_bits)shifted << 23) + (127u << 23));
     lanes p = r * 0.00138823958f + 0.00836718086f;
     p = p * r + 0.0416672213f;
     p = p * r + 0.166665387f;
