@@ -148,10 +148,21 @@ static void draw_line(struct dots *d, const struct plot *p, int index)
     free(bins);
 }
 
+/* Whether samples do not go from left to right: a cloud of them, between which a line would mean nothing. */
+static bool is_cloud(const struct plot_series *s)
+{
+    for (int i = 1; i < s->count; i++)
+        if (s->x[i] <= s->x[i - 1])
+            return true;
+    return false;
+}
+
 /* Few samples: every one, joined. */
 static void draw_points(struct dots *d, const struct plot *p, int index)
 {
     const struct plot_series *s = &p->series[index];
+    if (is_cloud(s))
+        return;
     struct dash dash = p->count > 1 ? DASHES[index % PLOT_MAX_SERIES] : DASHES[0];
     int phase = 0, px = -1, py = 0;
     for (int i = 0; i < s->count; i++) {

@@ -18,7 +18,7 @@ struct plot_series {
     const char *name; /* in the legend; NULL: not there */
     const double *x, *y;
     int count;
-    bool points; /* few samples that matter one by one: a marker at each, and lines between */
+    bool points; /* few samples that matter one by one: a marker at each, and lines between where x grows */
     bool last;   /* the last value is written at the line's end */
     bool fill;   /* the area below the line is filled with every other dot: one series only */
 };

@@ -194,6 +194,10 @@ static void draw_plot(struct run_view *v, struct canvas *c, struct rect area, in
     }
     if (xs->log != wide_spread(x0, x1))
         *xs = (struct axis){.log = wide_spread(x0, x1), .twos = x1 / x0 < 5000};
+    bool tall =
+        m->have_job && m->job.kind == JOB_BENCH && wide_spread(y0, y1); /* a roof is straight in logarithms */
+    if (ys->log != tall)
+        *ys = (struct axis){.log = tall};
     if (isfinite(x0))
         axis_fit(xs, x0, x1);
     if (isfinite(y0))

@@ -20,6 +20,7 @@
 #define RUNG_SHARE 0.02
 #define PEAK_SHARE 0.02
 #define BANDWIDTH_SHARE 0.03
+#define LEAST_PEAK_S 0.2
 
 /* Matrices that no second cache holds; smaller ones where time is short, since the first rung is slow. */
 enum { PRODUCT = 768, SMALL_PRODUCT = 256, ROOF_POINTS = 9 };
@@ -187,7 +188,7 @@ static bool measure_roof(struct bench *b, int threads, struct roof *roof, struct
 {
     struct roofline_bandwidth memory;
     roof->threads = threads;
-    roof->peak = roofline_peak(threads, PEAK_SHARE * b->job->seconds);
+    roof->peak = roofline_peak(threads, fmax(LEAST_PEAK_S, PEAK_SHARE * b->job->seconds));
     if (!roofline_bandwidth(threads, BANDWIDTH_SHARE * b->job->seconds, &memory, e))
         return false;
     roof->bandwidth = fmax(memory.triad, memory.copy);
