@@ -23,6 +23,7 @@ struct bench_peer {
     FILE *to;
     int from;
     char name[48];
+    bool slow;
 };
 
 /* Runs one of the known Pythons with these words; the ends of its pipes come back. False: it cannot be started. */
@@ -90,12 +91,15 @@ static bool answer(struct bench_peer *p, char *line, size_t size, int timeout_ms
 
 static bool greet(struct bench_peer *p, const json_t *description)
 {
-    char line[128], version[32];
+    char line[128], version[32], blas[32];
     char *text = json_dumps(description, JSON_COMPACT);
     bool ok = text && fprintf(p->to, "%s\n", text) > 0 && fflush(p->to) == 0 &&
-              answer(p, line, sizeof line, READY_MS) && sscanf(line, "ready %31s", version) == 1;
-    if (ok)
+              answer(p, line, sizeof line, READY_MS) &&
+              sscanf(line, "ready %31s %*s %31s", version, blas) == 2;
+    if (ok) {
         snprintf(p->name, sizeof p->name, "PyTorch %.30s", version);
+        p->slow = !strcmp(blas, "reference");
+    }
     free(text);
     return ok;
 }
@@ -145,6 +149,11 @@ bool bench_peer_run(struct bench_peer *p, double seconds, long *samples, double 
         answer(p, line, sizeof line, ANSWER_MS) && sscanf(line, "%ld %lf", samples, taken) == 2)
         return true;
     return error_set(e, ERROR_FAILED, "%s ended without an answer; the run's log says more", p->name);
+}
+
+bool bench_peer_is_slow(const struct bench_peer *p)
+{
+    return p->slow;
 }
 
 const char *bench_peer_name(const struct bench_peer *p)

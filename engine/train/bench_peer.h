@@ -19,5 +19,7 @@ bool bench_peer_run(struct bench_peer *p, double seconds, long *samples, double 
 
 /* "PyTorch 1.13.1" */
 const char *bench_peer_name(const struct bench_peer *p);
+/* Whether its matrix products are the reference BLAS's: not a fair peer. */
+bool bench_peer_is_slow(const struct bench_peer *p);
 
 #endif

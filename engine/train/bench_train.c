@@ -84,6 +84,11 @@ static bool measure(struct bench *b, int threads, bool *peer_found, struct error
     struct bench_peer *peer =
         *peer_found ? bench_peer_open(b->job->layers, threads, b->job->batch, &missing) : NULL;
     bool ok = true;
+    if (peer && threads == 1 && bench_peer_is_slow(peer))
+        ok = sink_note(b->sink, "warn",
+                       "PyTorch's matrix products are the reference BLAS's here, which is slow: the ratio "
+                       "flatters us (Debian: apt install libopenblas0-openmp makes it a fair peer)",
+                       e);
     if (*peer_found && !peer) {
         *peer_found = false;
         ok = sink_note(b->sink, "info", missing.text, e);

@@ -6,7 +6,7 @@ the layers in the order in which Ringside numbers them and lays out their parame
 side of `ringside bench` and of tests/bench: it trains the twin on made-up samples for as long as asked.
 
     torch_twin.py --serve THREADS BATCH < LINES
-The first line is the description; the answer is "ready PYTORCH PARAMETERS". Each line after it is a number of seconds;
+The first line is the description; the answer is "ready PYTORCH PARAMETERS BLAS". Each line after it is a number of seconds;
 the answer is "SAMPLES SECONDS" of whole training steps: the next batch, forward, loss, backward, Adam.
 """
 import json
@@ -207,7 +207,7 @@ def parameters(module):
 def loss(description, output, targets):
     kind = description.get("loss", "cross_entropy")
     if kind == "bce":
-        return nn.functional.binary_cross_entropy_with_logits(output, targets.float().reshape(output.shape))
+        return nn.functional.binary_cross_entropy_with_logits(output, targets.to(output.dtype).reshape(output.shape))
     if kind == "mse":
         return nn.functional.mse_loss(output, targets)
     return nn.functional.cross_entropy(output.reshape(-1, output.shape[-1]), targets.reshape(-1),
@@ -261,7 +261,7 @@ class GanStep:
         self.batch, self.at = batch, 0
         self.generator, self.discriminator = build(description["generator"]), build(description["discriminator"])
         self.noise = input_shape(description["generator"])[0]
-        self.adams = [torch.optim.Adam(m.parameters(), lr=2e-4) for m in (self.generator, self.discriminator)]
+        self.adams = [torch.optim.Adam(m.parameters(), lr=2e-4, betas=(0.5, 0.999)) for m in (self.generator, self.discriminator)]
         self.real = torch.rand((POOL * batch,) + input_shape(description["discriminator"])[0]) * 2 - 1
         self.order = torch.randperm(POOL * batch)
         self.parameters = sum(p.numel() for m in (self.generator, self.discriminator) for p in parameters(m))
@@ -283,13 +283,23 @@ class GanStep:
         return value.item()
 
 
+def blas():
+    """Whose matrix products PyTorch calls: the reference implementation is twenty times slower than any other."""
+    torch.rand(64, 64) @ torch.rand(64, 64)
+    if torch.backends.mkl.is_available():
+        return "MKL"
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        loaded = maps.read()
+    return "OpenBLAS" if "openblas" in loaded else "BLIS" if "libblis" in loaded else "reference"
+
+
 def serve(threads, batch):
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     description = json.loads(sys.stdin.readline())
     step = (GanStep if "generator" in description else Step)(description, batch)
     step()
-    print("ready", torch.__version__, step.parameters, flush=True)
+    print("ready", torch.__version__, step.parameters, blas(), flush=True)
     for line in sys.stdin:
         begin, samples = time.monotonic(), 0
         while samples == 0 or time.monotonic() - begin < float(line):

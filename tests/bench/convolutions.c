@@ -167,7 +167,7 @@ int main(int argc, char **argv)
     json_decref(description);
     model_free(&model);
     pass(&b);
-    printf("ready oneDNN %d\n", b.count);
+    printf("ready oneDNN %d oneDNN\n", b.count);
     fflush(stdout);
     while (getline(&line, &room, stdin) >= 0) {
         double begin = now(), seconds = atof(line);

@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import torch
 import torch.distributed
 
-from torch_twin import Step
+from torch_twin import Step, blas
 
 
 def main():
@@ -34,7 +34,7 @@ def main():
     for _ in range(3):
         step()
     pace = (time.monotonic() - begin) / 3
-    print("ready", torch.__version__, step.parameters, flush=True)
+    print("ready", torch.__version__, step.parameters, blas(), flush=True)
     count = torch.zeros(1, dtype=torch.int64)
     while True:
         line = sys.stdin.readline() if first else ""

@@ -3,7 +3,7 @@
  *
  *     train_step THREADS BATCH < LINES
  * The protocol is that of exercises/models/torch_twin.py --serve: a line with the model's description, answered by
- * "ready ringside PARAMETERS"; then numbers of seconds, each answered by "SAMPLES SECONDS".
+ * "ready ringside PARAMETERS oneDNN"; then numbers of seconds, each answered by "SAMPLES SECONDS".
  */
 #include "engine/spec/model.h"
 #include "engine/train/bench_step.h"
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
     json_decref(description);
     if (!step)
         return fail(&e);
-    printf("ready ringside %zu\n", bench_step_parameters(step));
+    printf("ready ringside %zu oneDNN\n", bench_step_parameters(step));
     fflush(stdout);
     bool ok = true;
     while (ok && getline(&line, &room, stdin) >= 0) {
