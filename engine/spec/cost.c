@@ -10,6 +10,8 @@ const struct cost_link cost_default_network = {.alpha = 30e-6, .beta = 1 / 1.25e
 
 /* Bytes that shm sums at once, through slots that stay in the cache. */
 #define SHM_SLOT (32.0 * 1024)
+/* From here it reads other ranks' private memory instead. */
+#define SHM_REACH (256.0 * 1024)
 
 /* The largest power of two within n. */
 static int power_of_two(int n)
@@ -97,12 +99,15 @@ static double hierarchical(const struct cost_link *l, int n, double S, int per_h
 static double shm_private(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    return n > 1 ? fmax(1, ceil(S / SHM_SLOT)) * l->alpha + S * l->beta + (n - 1) * S * l->gamma : 0;
+    double N = n;
+    if (S >= SHM_REACH) /* parts are read, summed, and the sums of the others' read */
+        return 3 * l->alpha + 2 * (N - 1) / N * S * l->beta + (N - 1) / N * S * l->gamma;
+    return fmax(1, ceil(S / SHM_SLOT)) * l->alpha + S * l->beta + (N - 1) * S * l->gamma;
 }
 
 static double shm(const struct cost_link *l, int n, double S, int number)
 {
-    if (n == 1 || S <= SHM_SLOT)
+    if (S <= SHM_SLOT)
         return shm_private(l, n, S, number);
     return 2 * l->alpha + S * l->beta;
 }
@@ -154,7 +159,10 @@ static const struct cost_formula formulas[] = {
     {"hierarchical", "2(K+n/K-2) alpha + 2(n-1)/n S beta + (n-1)/n S gamma", hierarchical},
     {"mpi", "the least of ring, recursive and halving doubling", mpi},
     {"shm", "2 alpha + S beta; S <= 32 KiB as shm_private", shm},
-    {"shm_private", "S/32K alpha + S beta + (n-1) S gamma", shm_private},
+    {"shm_private",
+     "3 alpha + 2(n-1)/n S beta + (n-1)/n S gamma; below 256 KiB\n                      S/32K alpha + S beta "
+     "+ (n-1) S gamma",
+     shm_private},
     {"broadcast", "lg'(n) (alpha + S beta)", broadcast},
     {"reduce", "lg'(n) (alpha + S beta + S gamma)", reduce},
     {"allgather", "(n-1) (alpha + S/n beta)", allgather},

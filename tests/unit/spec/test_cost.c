@@ -60,8 +60,10 @@ static void test_formulas(void **state)
         costs(cost_formula(i)->algo, 1, 0);
     assert_true(isnan(cost_seconds(&unit, "star", 2, 1)));
     double mebi = 1048576;
+    assert_true(fabs(cost_seconds(&unit, "shm_private", 2, 65537) - (3 + 65.537 + 0.65537)) <
+                1e-9); /* 3 slots */
     assert_true(fabs(cost_seconds(&unit, "shm", 4, mebi) - (2 + 1048.576)) < 1e-9);
-    assert_true(fabs(cost_seconds(&unit, "shm_private", 2, mebi) - (32 + 1048.576 + 10.48576)) < 1e-9);
+    assert_true(fabs(cost_seconds(&unit, "shm_private", 4, mebi) - (3 + 1572.864 + 7.86432)) < 1e-9);
 }
 
 static void test_every_algorithm_has_one(void **state)

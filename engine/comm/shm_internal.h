@@ -1,0 +1,67 @@
+/*
+ * shm_internal.h - what shm.c (the memory, and keeping in step) and shm_sum.c (the sums) share.
+ */
+#ifndef RINGSIDE_COMM_SHM_INTERNAL_H
+#define RINGSIDE_COMM_SHM_INTERNAL_H
+
+#include "engine/comm/comm_internal.h"
+#include "engine/comm/shm.h"
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum {
+    SLOT =
+        32 *
+        1024, /* bytes that are summed at once: two slots of each rank stay in a core's second-level cache */
+    WIDE_SLOT = 8 * SLOT,    /* where ranks share cores and each piece costs a turn of all of them */
+    SLOTS = 2,               /* a rank may be one operation ahead of another, never two */
+    BLOCK = 4096,            /* bytes summed at a time: they stay in the first-level cache */
+    REACH = 64 * 1024,       /* bytes that are read from another's private memory at once, */
+    REACH_FROM = 256 * 1024, /* where there are at least so many */
+    MAX_BUFFERS = 64,        /* at once */
+    LINE = 64,               /* bytes of a cache line: where parts begin, which streaming stores need */
+};
+
+/* What a rank writes and the others read. */
+struct flag {
+    _Alignas(LINE) _Atomic uint64_t count; /* steps it has come */
+    const void *from, *to; /* where its private memory is that others reach into; written before a step */
+    pid_t pid;
+};
+
+/* A piece of memory of each rank, mapped into all. */
+struct shared {
+    size_t bytes;
+    void **base; /* by local rank */
+};
+
+struct shm {
+    struct comm *comm;
+    MPI_Comm host;
+    int rank, ranks;
+    struct shared control; /* of each rank: its flag, then its slots */
+    uint64_t tick;         /* what this rank's flag says */
+    struct shared buffers[MAX_BUFFERS];
+    int buffer_count;
+    const void **from; /* by rank: what a sum is taken of */
+    size_t slot_bytes;
+    size_t cache_bytes; /* what is longer does not stay in it */
+    bool reaches;       /* ranks may read each other's private memory */
+    char *reached;      /* a piece of each rank's */
+};
+
+static inline struct flag *shm_flag(const struct shm *s, int rank)
+{
+    return s->control.base[rank];
+}
+
+static inline char *shm_slot(const struct shm *s, int rank, int slot)
+{
+    return (char *)s->control.base[rank] + sizeof(struct flag) + (size_t)slot * s->slot_bytes;
+}
+
+/* Tells that this rank has come one step further and waits until all others have. */
+bool shm_step(struct shm *s, struct error *e);
+
+#endif
