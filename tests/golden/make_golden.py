@@ -130,11 +130,10 @@ RUNS = [(name, optimizer, 16, None) for name in ("cnn", "mlp", "odd", "late", "p
     ("text_rnn", ADAM, 16, None),
     ("text_lstm", ADAM, 16, None),
     ("char_lstm", ADAM, 16, None),
-    # Rates so small that no loss within ten steps feels a relu which rounding lets through here and not there. At first the
-    # deep ones' gradients are of norm 1000 and 8000: as they begin, they amplify every difference.
+    # Rates so small that no loss within ten steps feels a relu which rounding lets through here and not there: resnet50's
+    # gradient is of norm 1000 at first, and resnet101's, left out, of 8000: as they begin they amplify every difference.
     ("resnet20", ("sgd", 0.0005), 16, None),
     ("resnet50", ("sgd", 1e-8), 4, [3, 64, 64]),
-    ("resnet101", ("sgd", 2e-10), 4, [3, 64, 64]),
     ("vgg16", ("sgd", 0.01), 4, [3, 32, 32]),
 ]
 
@@ -201,7 +200,7 @@ def train(name, optimizer, batch, image):
     if image:
         result["image"] = image
     # PyTorch's own gradient in float32 is off by 0.0024 in resnet50.
-    result["gradient_tolerance"] = 1e-2 if name in ("resnet50", "resnet101") else 1e-4
+    result["gradient_tolerance"] = 1e-2 if name == "resnet50" else 1e-4
     for step in range(STEPS):
         update.zero_grad()
         loss = torch_twin.loss(description, module(x), y)
