@@ -123,7 +123,7 @@ int cli_allreduce(int argc, char **argv)
     bool default_list = !algo_given && (a->tune || strcmp(a->collective, "allreduce") != 0);
     if (!strcmp(a->algos, "all") || default_list)
         every_algo(a, a->algos, sizeof a->algos);
-    if (a->tune)
+    if (a->tune && !sizes_given)
         tune_sizes(a);
     if (sizes_given) {
         a->sizes = sizes.count;

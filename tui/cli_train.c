@@ -160,7 +160,7 @@ int cli_train(int argc, char **argv)
         {"scale-lr", "BASE", OPTION_INT, &t->scale_lr, 0, 1, 1e9,
          "multiply the rate by the global batch / BASE (linear scaling)", NULL, NULL},
         {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0,
-         "allreduce: ring (default), or another (ringside allreduce --help)", &c.algo_given, NULL},
+         "allreduce: ring (default), auto, or another (ringside allreduce --help)", &c.algo_given, NULL},
         {"device", "D", OPTION_TEXT, t->device, sizeof t->device, 0, 0, "auto (default) or cpu", NULL, NULL},
         {"dtype", "T", OPTION_TEXT, t->dtype, sizeof t->dtype, 0, 0,
          "fp32 (default), or bf16: multiply in bf16, keep all else in fp32", NULL, NULL},

@@ -353,6 +353,8 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
         return false;
     if (from != to)
         memcpy(to, from, n * type->bytes);
+    if (log)
+        snprintf(log->algo, sizeof log->algo, "%s", algo);
     return plan_run(plan, comm_transport(c), to, log, e);
 }
 

@@ -125,7 +125,7 @@ void hop_log_free(struct hop_log *log);
 
 /*
  * Gathers the log from all ranks (collective: every rank calls it); rank 0 emits one `hop` event per transfer
- * through the sink (others may pass NULL): op (the caller's number of the operation), algo, phase, hop (the
+ * through the sink (others may pass NULL): op (the caller's number of the operation), algo (of auto the one it took), phase, hop (the
  * round), from, to, chunk, bytes, t0 (the sender began), t1 (the receiver had it, added where it reduces), in
  * seconds since the run began. An empty log (one rank, no elements, "mpi") emits nothing.
  */

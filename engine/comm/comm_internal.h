@@ -64,6 +64,7 @@ struct hop_record {
 struct hop_log {
     struct hop_record *records;
     int count, capacity;
+    char algo[32]; /* that was carried out, as auto may have chosen it */
 };
 
 void comm_auto_free(struct comm *c);

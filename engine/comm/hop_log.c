@@ -110,6 +110,8 @@ bool hop_log_emit(struct comm *c, struct hop_log *log, long op, const char *algo
         goto end;
     ok = true;
     if (c->rank == 0 && sink) {
+        if (strcmp(algo, "auto") == 0)
+            algo = log->algo;
         int count = total / (int)sizeof *all;
         qsort(all, (size_t)count, sizeof *all, by_index);
         ok = emit_all(all, count, op, algo, sink, e);

@@ -266,6 +266,8 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
         return error_set(e, ERROR_INPUT, "the job has no description of its model \"%s\"", tr->t->model);
     bool gan = gan_described(tr->t->layers);
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
+    if (!strcmp(tr->algo, "auto") && !comm_auto(tr->comm, &tr->about_auto, e))
+        return false;
     if (!allreduce_algo_check(tr->algo, e) || !read_data(tr, e) || !(gan || choose_model(tr, e)))
         return false;
     if (*tr->t->eval)
@@ -355,5 +357,6 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     else
         set_recipe(tr, event);
     return sink_emit(tr->sink, event, e) &&
+           (!tr->about_auto || sink_note(tr->sink, "info", tr->about_auto, e)) &&
            (!*tr->resume_note || sink_note(tr->sink, "warn", tr->resume_note, e));
 }
