@@ -364,7 +364,7 @@ static bool training_statistics(struct stage *s, const struct pass_context *c, s
                 mean[l] = (double)c->state[s->layer->state[0].offset + (size_t)channel] + apart;
                 squares[l] = fmax(0, (double)b->sums[b->channels + channel] - m * apart * apart);
             }
-            set_channel(s, c, channel, (size_t)(g * LANES + l), mean[l], squares[l] / m);
+            set_channel(s, c, channel, (size_t)g * LANES + (size_t)l, mean[l], squares[l] / m);
             move_running(s, c->state, channel, mean[l], squares[l] / m, m);
         }
     }

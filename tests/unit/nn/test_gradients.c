@@ -137,9 +137,11 @@ static double reference_loss(const struct model_spec *m, const double *p, const 
     double **values = calloc((size_t)m->layer_count, sizeof *values), loss = 0;
     for (int i = 0; i < m->layer_count; i++) {
         const struct layer_spec *l = &m->layers[i];
-        size_t n = model_shape_elements(l->out), sizes[LAYER_MAX_INPUTS];
+        size_t n = model_shape_elements(l->out), sizes[LAYER_MAX_INPUTS] = {0};
         const double *from[LAYER_MAX_INPUTS], *sample[LAYER_MAX_INPUTS];
         values[i] = calloc(BATCH * n, sizeof(double));
+        for (int k = 0; k < LAYER_MAX_INPUTS; k++)
+            from[k] = sample[k] = input;
         for (int k = 0; k < l->input_count; k++) {
             bool given = l->inputs[k] == MODEL_INPUT;
             from[k] = given ? input : values[l->inputs[k]];
@@ -210,8 +212,10 @@ static void check_model(const struct model_spec *m, int threads, int probes)
     struct backend *backend = backend_cpu_open(threads, &e);
     float *gradients = calloc(m->parameters, sizeof(float));
     struct network *network = network_new(m, backend, BATCH, gradients, NETWORK_INPUT_GRADIENT, &e);
-    if (!network)
+    if (!network) {
         fail_msg("%s: %s", m->name, e.text);
+        return;
+    }
     draw(network);
     size_t inputs = BATCH * model_shape_elements(m->input);
     struct probe probe = {m, calloc(m->parameters, sizeof(double)), calloc(inputs, sizeof(double)), {0}};

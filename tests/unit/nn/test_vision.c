@@ -37,7 +37,7 @@ static void compare(const json_t *one, const char *key, const float *ours, size_
 
 static void compare_norms(const json_t *one, const struct model_spec *m, float *gradients)
 {
-    float norms[64];
+    float norms[64] = {0};
     size_t count = 0;
     for (int i = 0; i < m->layer_count; i++)
         for (int t = 0; t < m->layers[i].tensor_count; t++) {
@@ -84,12 +84,15 @@ static void check_case(const json_t *one, int threads)
         fail_msg("%s", e.text);
     size_t inputs = (size_t)batch * model_shape_elements(m.input), outputs = (size_t)batch * CLASSES;
     struct backend *backend = backend_cpu_open(threads, &e);
-    float *gradients = calloc(m.parameters, sizeof(float)), *read = calloc(inputs + outputs, sizeof(float));
+    float *gradients = calloc(m.parameters, sizeof(float));
     int32_t labels[16];
     struct targets targets = {.classes = labels, .samples = batch};
     struct network *n = network_new(&m, backend, batch, gradients, NETWORK_INPUT_GRADIENT, &e);
-    if (!n)
+    if (!n) {
         fail_msg("%s: %s", m.name, e.text);
+        return;
+    }
+    float *read = calloc(inputs + outputs, sizeof(float));
     check_implementations(n);
     draw(n);
     float *input = network_input(n);

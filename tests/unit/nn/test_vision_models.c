@@ -49,8 +49,10 @@ static void ten_steps(const json_t *run, int threads)
     assert_true(optimizer_named("sgd", &sgd, &e));
     sgd.momentum = 0;
     struct optimizer *optimizer = optimizer_new(&sgd, &m, backend, &e);
-    if (!n || !optimizer)
+    if (!n || !optimizer) {
         fail_msg("%s", e.text);
+        return;
+    }
     network_init(n, (uint64_t)number(run, "seed"));
     int32_t labels[MAX_BATCH];
     struct targets targets = {.classes = labels, .samples = batch};
