@@ -1,7 +1,8 @@
 /*
  * auto.c - which allreduce "auto" takes: by the table measured for this host, else by the cost model.
  *
- * Rank 0 reads the tables, one for each kind of buffer, and broadcasts them, so that no two ranks choose differently.
+ * Rank 0 reads the tables, one for each kind of buffer, and broadcasts them, so that no two ranks choose
+ * differently.
  */
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/shm.h"

@@ -34,9 +34,9 @@ int comm_size(const struct comm *c);
 struct transport *comm_transport(struct comm *c);
 
 /*
- * A transport over the ranks that name the same colour, numbered from 0 in their order; a colour below 0 joins none and
- * gets true and *t NULL. Collective over all ranks. plan_run takes it: so rows and columns of a mesh of ranks have
- * collectives of their own. Free it with comm_transport_free before comm_close.
+ * A transport over the ranks that name the same colour, numbered from 0 in their order; a colour below 0
+ * joins none and gets true and *t NULL. Collective over all ranks. plan_run takes it: so rows and columns of
+ * a mesh of ranks have collectives of their own. Free it with comm_transport_free before comm_close.
  */
 bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e);
 /* The group of the first `ranks` ranks (for rank scripts run at several counts after one start). */
@@ -44,20 +44,23 @@ bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struc
 void comm_transport_free(struct transport *t);
 
 /*
- * `elements` floats, 64-byte aligned, zeroed: the gradient buffer, where the other ranks of the host can reach it.
- * Collective over the ranks of a host, with the same size. n = 0 gives a buffer too.
+ * `elements` floats, 64-byte aligned, zeroed: the gradient buffer, where the other ranks of the host can
+ * reach it. Collective over the ranks of a host, with the same size. n = 0 gives a buffer too.
  */
 float *comm_buffer(struct comm *c, size_t elements, struct error *e);
-/* Bytes that processes of this host may still have without swapping, as the kernel estimates; -1: it does not tell. */
+/*
+ * Bytes that processes of this host may still have without swapping, as the kernel estimates; -1: it does
+ * not tell.
+ */
 double comm_memory_available(void);
 void comm_buffer_free(struct comm *c, float *buffer);
 
 /*
  * Sums from[0..n) over all ranks into to; in place where from == to, else they must not overlap. algo: "mpi"
- * (MPI_Allreduce), "shm" (in the memory of one host), "auto" (one of the others, by size) or any name schedule_make knows;
- * "hierarchical" alone goes by the hosts there are.
- * log: filled with the times of this operation's transfers (what was in it is dropped), or NULL.
- * The sum is the same, bit for bit, on all ranks.
+ * (MPI_Allreduce), "shm" (in the memory of one host), "auto" (one of the others, by size) or any name
+ * schedule_make knows; "hierarchical" alone goes by the hosts there are. log: filled with the times of this
+ * operation's transfers (what was in it is dropped), or NULL. The sum is the same, bit for bit, on all
+ * ranks.
  */
 bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *type, const void *from,
                        void *to, size_t n, struct hop_log *log, struct error *e);
@@ -66,16 +69,16 @@ bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct
                     struct error *e);
 
 /*
- * Any of collective.h's operations on x[0..n), in place; algo: "mpi" (the library's) or anything else (its schedule; of the
- * allreduce a name as above).
+ * Any of collective.h's operations on x[0..n), in place; algo: "mpi" (the library's) or anything else (its
+ * schedule; of the allreduce a name as above).
  */
 bool comm_collective(struct comm *c, enum collective op, const char *algo, const struct element *type,
                      void *x, size_t n, struct hop_log *log, struct error *e);
 
 /*
- * What "auto" goes by: the table that `ringside allreduce --tune` has left for this host, library and number of ranks, or
- * else the cost model. Rank 0 decides, once, for all; the first call is collective. *about: a sentence for the stream;
- * where a table was there but unusable it says so. Owned by c.
+ * What "auto" goes by: the table that `ringside allreduce --tune` has left for this host, library and number
+ * of ranks, or else the cost model. Rank 0 decides, once, for all; the first call is collective. *about: a
+ * sentence for the stream; where a table was there but unusable it says so. Owned by c.
  */
 bool comm_auto(struct comm *c, const char **about, struct error *e);
 /* What such a table is for. buffer: "engine" or "private". */
@@ -90,7 +93,10 @@ struct comm_links {
 };
 /* Measures them in some 50 ms. Collective; the same figures on all ranks. All zero with one rank. */
 bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e);
-/* What an allreduce should take by cost.h, in seconds. shared: in comm_buffers. NAN where there is no formula. */
+/*
+ * What an allreduce should take by cost.h, in seconds. shared: in comm_buffers. NAN where there is no
+ * formula.
+ */
 double comm_predict(const struct comm *c, const struct comm_links *l, const char *algo, double bytes,
                     bool shared);
 /* The algorithm that auto takes for x[0..bytes); NULL with the sentence in e. The first call is collective. */
@@ -124,10 +130,11 @@ struct hop_log *hop_log_new(struct error *e);
 void hop_log_free(struct hop_log *log);
 
 /*
- * Gathers the log from all ranks (collective: every rank calls it); rank 0 emits one `hop` event per transfer
- * through the sink (others may pass NULL): op (the caller's number of the operation), algo (of auto the one it took), phase, hop (the
- * round), from, to, chunk, bytes, t0 (the sender began), t1 (the receiver had it, added where it reduces), in
- * seconds since the run began. An empty log (one rank, no elements, "mpi") emits nothing.
+ * Gathers the log from all ranks (collective: every rank calls it); rank 0 emits one `hop` event per
+ * transfer through the sink (others may pass NULL): op (the caller's number of the operation), algo (of auto
+ * the one it took), phase, hop (the round), from, to, chunk, bytes, t0 (the sender began), t1 (the receiver
+ * had it, added where it reduces), in seconds since the run began. An empty log (one rank, no elements,
+ * "mpi") emits nothing.
  */
 bool hop_log_emit(struct comm *c, struct hop_log *log, long op, const char *algo, struct event_sink *sink,
                   struct error *e);

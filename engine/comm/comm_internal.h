@@ -69,7 +69,10 @@ struct hop_log {
 
 void comm_auto_free(struct comm *c);
 
-/* The plan of that operation (algo: of the allreduce; of others their name), kept for the next time. Owned by c. */
+/*
+ * The plan of that operation (algo: of the allreduce; of others their name), kept for the next time. Owned
+ * by c.
+ */
 struct plan *comm_plan(struct comm *c, enum collective op, const char *algo, const struct element *type,
                        size_t n, struct error *e);
 

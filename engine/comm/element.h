@@ -1,8 +1,9 @@
 /*
  * element.h - the types of number that collectives sum: how long one is, and two loops that add.
  *
- * bf16 is the upper half of a float32 (8 bits of mantissa, one of them implied). Its sums are made in float32 and
- * rounded to the nearest, ties to even, after every addition: what travels and what is kept is bf16.
+ * bf16 is the upper half of a float32 (8 bits of mantissa, one of them implied). Its sums are made in
+ * float32 and rounded to the nearest, ties to even, after every addition: what travels and what is kept is
+ * bf16.
  */
 #ifndef RINGSIDE_COMM_ELEMENT_H
 #define RINGSIDE_COMM_ELEMENT_H

@@ -28,8 +28,9 @@ const struct schedule *plan_schedule(const struct plan *p);
 const struct element *plan_element(const struct plan *p);
 
 /*
- * Runs it on x, which holds plan_schedule(p)->length elements of the plan's type. Every rank of the transport must run the plan
- * of the same schedule with the same segment length. log (or NULL) gets one record per transfer of this rank.
+ * Runs it on x, which holds plan_schedule(p)->length elements of the plan's type. Every rank of the
+ * transport must run the plan of the same schedule with the same segment length. log (or NULL) gets one
+ * record per transfer of this rank.
  */
 bool plan_run(struct plan *p, struct transport *t, void *x, struct hop_log *log, struct error *e);
 

@@ -1,9 +1,9 @@
 /*
  * link.c - alpha, beta and gamma of this machine, measured.
  *
- * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory and wires.
- * A message: each rank sends to the next one and receives from the one before. A flag and a copy: what shm consists of.
- * Times are the least of several: what the machine does when nothing else disturbs it.
+ * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory
+ * and wires. A message: each rank sends to the next one and receives from the one before. A flag and a copy:
+ * what shm consists of. Times are the least of several: what the machine does when nothing else disturbs it.
  */
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/shm.h"

@@ -64,8 +64,8 @@ static bool shared_map(struct shm *s, size_t bytes, struct shared *m)
 }
 
 /*
- * Whether ranks may read each other's private memory (process_vm_readv: not in every container, and where only a parent may
- * trace, as Yama has it, only with leave). Collective.
+ * Whether ranks may read each other's private memory (process_vm_readv: not in every container, and where
+ * only a parent may trace, as Yama has it, only with leave). Collective.
  */
 static bool reach_check(struct shm *s)
 {

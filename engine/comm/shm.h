@@ -5,11 +5,11 @@
  * windows, which lie there, then end the job); the other ranks open it through /proc/PID/fd. Where that is not
  * permitted there is none, and callers go on without. Everything here is collective over the ranks of the host.
  *
- * Ways, by what x is. Short: every rank copies its x to its slot, tells, and sums all slots in the order of ranks. Long and
- * private: each rank reads its part of the others' memory (process_vm_readv), sums, and all read the sums; where the system
- * does not let it, through the slots piece by piece. In shared buffers: each rank sums its part of all buffers and writes
- * the sum to all of them, so that each byte crosses the memory bus once each way. The sum is always in the order of ranks:
- * the same bits on all of them.
+ * Ways, by what x is. Short: every rank copies its x to its slot, tells, and sums all slots in the order of
+ * ranks. Long and private: each rank reads its part of the others' memory (process_vm_readv), sums, and all
+ * read the sums; where the system does not let it, through the slots piece by piece. In shared buffers: each
+ * rank sums its part of all buffers and writes the sum to all of them, so that each byte crosses the memory
+ * bus once each way. The sum is always in the order of ranks: the same bits on all of them.
  */
 #ifndef RINGSIDE_COMM_SHM_H
 #define RINGSIDE_COMM_SHM_H
@@ -27,7 +27,10 @@ struct comm;
 struct shm *shm_new(struct comm *c, MPI_Comm host, char why[256]);
 void shm_free(struct shm *s);
 
-/* A zeroed buffer of this rank that the others can reach, page-aligned; NULL on all ranks where one cannot have it. */
+/*
+ * A zeroed buffer of this rank that the others can reach, page-aligned; NULL on all ranks where one cannot
+ * have it.
+ */
 float *shm_buffer(struct shm *s, size_t bytes);
 /* Whether it was one: then it is given back. */
 bool shm_buffer_free(struct shm *s, float *buffer);
@@ -39,8 +42,8 @@ bool shm_barrier(struct shm *s, struct error *e);
 bool shm_has(const struct shm *s, const void *x, size_t bytes);
 
 /*
- * Sums from[0..n) of all ranks of the host into to, which may be from. Both alike on all of them: private, or the same
- * part of their shm_buffers.
+ * Sums from[0..n) of all ranks of the host into to, which may be from. Both alike on all of them: private,
+ * or the same part of their shm_buffers.
  */
 bool shm_allreduce(struct shm *s, const struct element *type, const void *from, void *to, size_t n,
                    struct error *e);

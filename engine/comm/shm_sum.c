@@ -1,4 +1,7 @@
-/* shm_sum.c - the allreduce in memory that ranks share: through slots, in shared buffers, or reaching into private ones. */
+/*
+ * shm_sum.c - the allreduce in memory that ranks share: through slots, in shared buffers, or reaching into
+ * private ones.
+ */
 #include "engine/comm/shm_internal.h"
 
 #include <string.h>
@@ -36,7 +39,10 @@ static bool sum_slots(struct shm *s, const struct sum *sum, struct error *e)
     return true;
 }
 
-/* Past the cache, where it would not stay anyway: what is written need not be read first. to: on a cache line. */
+/*
+ * Past the cache, where it would not stay anyway: what is written need not be read first. to: on a cache
+ * line.
+ */
 static void stream(void *to, const void *from, size_t bytes)
 {
 #ifdef __SSE2__
@@ -111,7 +117,10 @@ static bool reach(struct shm *s, int rank, void *here, const void *there, size_t
     return true;
 }
 
-/* Each rank its part of all, read from the others' memory a piece at a time; then the others' parts of the sum. */
+/*
+ * Each rank its part of all, read from the others' memory a piece at a time; then the others' parts of the
+ * sum.
+ */
 static bool sum_reached(struct shm *s, const struct sum *sum, struct error *e)
 {
     size_t width = sum->type->bytes, all = (size_t)s->ranks, first = (size_t)s->rank;

@@ -1,11 +1,11 @@
 /*
  * allreduce.c - collectives, timed and checked, after the manner of nccl-tests.
  *
- * At each size the algorithms take turns within every iteration, so that a disturbance meets all alike; in place and out of
- * place are cases of their own. Short operations are repeated within an iteration, since a clock and a barrier cost as much
- * as they do. The time of an iteration is the longest of any rank's; the time reported is the median, beside what the
- * cost model (engine/spec/cost.h) makes of the latency and bandwidth measured at the start. --tune also keeps which was
- * the fastest at each size.
+ * At each size the algorithms take turns within every iteration, so that a disturbance meets all alike; in
+ * place and out of place are cases of their own. Short operations are repeated within an iteration, since a
+ * clock and a barrier cost as much as they do. The time of an iteration is the longest of any rank's; the
+ * time reported is the median, beside what the cost model (engine/spec/cost.h) makes of the latency and
+ * bandwidth measured at the start. --tune also keeps which was the fastest at each size.
  */
 #include "engine/rank/rank.h"
 
@@ -123,7 +123,10 @@ static bool time_one(struct bench *b, const struct one *one, const struct area *
     return true;
 }
 
-/* By the cost model; where we copy first (out of place, and not MPI or shm, which need not) the copy is counted. */
+/*
+ * By the cost model; where we copy first (out of place, and not MPI or shm, which need not) the copy is
+ * counted.
+ */
 static double predict(const struct bench *b, const struct one *one, double bytes)
 {
     if (b->op != ALLREDUCE)
@@ -220,8 +223,8 @@ static bool measure(struct bench *b, int size, const struct area *x, struct erro
 }
 
 /*
- * "engine": where a training job's gradients lie. "private": plain memory of the caller's, as an MPI program has it.
- * (They differ in what other ranks of the host may do with them.)
+ * "engine": where a training job's gradients lie. "private": plain memory of the caller's, as an MPI program
+ * has it. (They differ in what other ranks of the host may do with them.)
  */
 static char *buffer_new(struct bench *b, size_t bytes, struct error *e)
 {

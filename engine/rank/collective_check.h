@@ -1,8 +1,9 @@
 /*
- * collective_check.h - numbers that every rank can make for every other, and how far a collective's result is from theirs.
+ * collective_check.h - numbers that every rank can make for every other, and how far a collective's result
+ * is from theirs.
  *
- * Errors are relative to the sum of the summands' sizes. Sums are compared with float64's; what is only moved must be the
- * same to the bit.
+ * Errors are relative to the sum of the summands' sizes. Sums are compared with float64's; what is only
+ * moved must be the same to the bit.
  */
 #ifndef RINGSIDE_RANK_COLLECTIVE_CHECK_H
 #define RINGSIDE_RANK_COLLECTIVE_CHECK_H
@@ -17,9 +18,9 @@ bool collective_error(struct comm *c, enum collective op, const struct element *
                       double *worst, struct error *e);
 
 /*
- * What rounding explains. Each of the N-1 additions, in whatever order, is off by at most half an ulp of its result:
- * (N-1) epsilon/2 of the sum of sizes (N. J. Higham, Accuracy and Stability of Numerical Algorithms, section 4.2), and a
- * little for the growth of what is rounded; 0 where nothing is added.
+ * What rounding explains. Each of the N-1 additions, in whatever order, is off by at most half an ulp of its
+ * result: (N-1) epsilon/2 of the sum of sizes (N. J. Higham, Accuracy and Stability of Numerical Algorithms,
+ * section 4.2), and a little for the growth of what is rounded; 0 where nothing is added.
  */
 double collective_bound(struct comm *c, enum collective op, const struct element *type);
 

@@ -1,14 +1,15 @@
 /*
- * cost.h - what a collective should take, by the linear model: a message of m bytes costs alpha + m beta, and adding
- * m bytes costs m gamma; what happens at the same time on different links is counted once.
+ * cost.h - what a collective should take, by the linear model: a message of m bytes costs alpha + m beta,
+ * and adding m bytes costs m gamma; what happens at the same time on different links is counted once.
  *
- * One table holds the formula of every collective: its text (for --help), and the same as a function. n: ranks, S: bytes of
- * the buffer, K: the algorithm's number, lg: log2 rounded down, lg': up, P = 2^lg(n); where n is no power of two the folds add
- * their 2 alpha + 2 S beta + S gamma. The model is R. Hockney's (The communication challenge for MPP, Parallel Computing 20
- * (1994) 389-398); the formulas are those of R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective
- * communication operations in MPICH, IJHPCA 19 (2005) 49-66 (recursive doubling, Rabenseifner's halving doubling, trees),
- * P. Patarasu and X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 69 (2009) 117-124
- * (ring), and, between hosts, A. Sergeev and M. Del Balso, Horovod (2018). What MPI does is not known: it is taken to
+ * One table holds the formula of every collective: its text (for --help), and the same as a function. n:
+ * ranks, S: bytes of the buffer, K: the algorithm's number, lg: log2 rounded down, lg': up, P = 2^lg(n);
+ * where n is no power of two the folds add their 2 alpha + 2 S beta + S gamma. The model is R. Hockney's
+ * (The communication challenge for MPP, Parallel Computing 20 (1994) 389-398); the formulas are those of R.
+ * Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH, IJHPCA
+ * 19 (2005) 49-66 (recursive doubling, Rabenseifner's halving doubling, trees), P. Patarasu and X. Yuan,
+ * Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 69 (2009) 117-124 (ring), and,
+ * between hosts, A. Sergeev and M. Del Balso, Horovod (2018). What MPI does is not known: it is taken to
  * choose the cheapest of those, as Thakur et al. do.
  */
 #ifndef RINGSIDE_SPEC_COST_H
@@ -33,15 +34,16 @@ struct cost_formula {
 const struct cost_formula *cost_formula(int i);
 
 /*
- * Seconds of an allreduce of so many bytes on n ranks. algo: as schedule_make has it, "mpi", "shm", or "shm_private" for
- * shm on memory that is not shared; or another collective's name ("broadcast"), with its schedule. shm's alpha is the exchange of a flag and its beta a copy's. NAN: no such algorithm.
+ * Seconds of an allreduce of so many bytes on n ranks. algo: as schedule_make has it, "mpi", "shm", or
+ * "shm_private" for shm on memory that is not shared; or another collective's name ("broadcast"), with its
+ * schedule. shm's alpha is the exchange of a flag and its beta a copy's. NAN: no such algorithm.
  */
 double cost_seconds(const struct cost_link *l, const char *algo, int ranks, double bytes);
 
 /*
- * alpha and beta of the line t = alpha + beta m nearest to measured times: least squares of the relative error (weights
- * 1/t^2), so that short messages, which make alpha, count as much as long ones. Neither becomes negative. Needs two
- * different sizes and positive times, else false.
+ * alpha and beta of the line t = alpha + beta m nearest to measured times: least squares of the relative
+ * error (weights 1/t^2), so that short messages, which make alpha, count as much as long ones. Neither
+ * becomes negative. Needs two different sizes and positive times, else false.
  */
 bool cost_fit(const double *bytes, const double *seconds, int count, double *alpha, double *beta);
 

@@ -1,15 +1,19 @@
 /*
  * hierarchical.c - the allreduce for hosts of several ranks, as a schedule.
  *
- * Inside each host a ring reduce-scatter leaves each of its L ranks with the host's sum of 1/L of the buffer. Then
- * rank l of every host forms a ring with the l-th ranks of the other hosts and sums that part over the H hosts. Last
- * a ring allgather inside each host. A host's link carries 2(H-1)/H of the buffer each way, where a ring over all ranks,
- * however well placed, puts 2(HL-1)/(HL) on it: with two hosts a third less, and the more hosts the smaller the gain in
- * bytes; but the slow links see 2(H-1) rounds instead of 2(HL-1).
+ * Inside each host a ring reduce-scatter leaves each of its L ranks with the host's sum of 1/L of the
+ * buffer. Then rank l of every host forms a ring with the l-th ranks of the other hosts and sums that part
+ * over the H hosts. Last a ring allgather inside each host. A host's link carries 2(H-1)/H of the buffer
+ * each way, where a ring over all ranks, however well placed, puts 2(HL-1)/(HL) on it: with two hosts a
+ * third less, and the more hosts the smaller the gain in bytes; but the slow links see 2(H-1) rounds instead
+ * of 2(HL-1).
  */
 #include "engine/spec/small_ring.h"
 
-/* All hosts in step: inside each of them. A part of the buffer is as many pieces, for drawing, as there are hosts. */
+/*
+ * All hosts in step: inside each of them. A part of the buffer is as many pieces, for drawing, as there
+ * are hosts.
+ */
 static void inside(struct schedule *s, int hosts, int per_host, bool reduce)
 {
     for (int k = 0, round = s->rounds; k < per_host - 1; k++, round++)

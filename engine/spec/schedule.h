@@ -48,8 +48,8 @@ size_t chunk_offset(size_t length, int n, int i);
 size_t chunk_length(size_t length, int n, int i);
 
 /*
- * The algorithms: an allreduce each, in a file of its own with its source. S is the buffer; counts are of messages of
- * whole pieces (the executor cuts long ones into segments).
+ * The algorithms: an allreduce each, in a file of its own with its source. S is the buffer; counts are of
+ * messages of whole pieces (the executor cuts long ones into segments).
  *
  *   everyone            each rank to each other, all in one round: N(N-1) S in all, what a ring is compared with
  *   central             all to rank 0, which sums, and back: 2(N-1) S through one rank's link
@@ -61,12 +61,13 @@ size_t chunk_length(size_t length, int n, int i);
  *   ring_segmented      the ring in pieces of at most `segment` elements that follow each other round
  *   hierarchical        reduce-scatter inside each host, a ring between hosts for each piece, allgather inside
  *
- * Sources: R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH,
- * Int. J. of High Performance Computing Applications 19 (2005) 49-66 (tree, recursive doubling, halving doubling and how
- * they fold a number of ranks that is no power of two); P. Patarasu and X. Yuan, Bandwidth optimal all-reduce
- * algorithms for clusters of workstations, J. of Parallel and Distributed Computing 69 (2009) 117-124 (ring); M. Li et al.,
- * Scaling distributed machine learning with the parameter server, OSDI 2014; hierarchical as in A. Sergeev and
- * M. Del Balso, Horovod: fast and easy distributed deep learning in TensorFlow, 2018.
+ * Sources: R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in
+ * MPICH, Int. J. of High Performance Computing Applications 19 (2005) 49-66 (tree, recursive doubling,
+ * halving doubling and how they fold a number of ranks that is no power of two); P. Patarasu and X. Yuan,
+ * Bandwidth optimal all-reduce algorithms for clusters of workstations, J. of Parallel and Distributed
+ * Computing 69 (2009) 117-124 (ring); M. Li et al., Scaling distributed machine learning with the parameter
+ * server, OSDI 2014; hierarchical as in A. Sergeev and M. Del Balso, Horovod: fast and easy distributed deep
+ * learning in TensorFlow, 2018.
  */
 bool schedule_everyone(struct schedule *s, int ranks, size_t length, struct error *e);
 bool schedule_central(struct schedule *s, int ranks, size_t length, struct error *e);
@@ -78,12 +79,16 @@ bool schedule_halving_doubling(struct schedule *s, int ranks, size_t length, str
 bool schedule_ring(struct schedule *s, int ranks, size_t length, struct error *e);
 /* segment 0: 65 536 elements. */
 bool schedule_ring_segmented(struct schedule *s, int ranks, size_t length, int segment, struct error *e);
-/* Host h has the ranks [h·per_host, (h+1)·per_host); ranks must be a multiple of per_host. 0: each its own host. */
+/*
+ * Host h has the ranks [h·per_host, (h+1)·per_host); ranks must be a multiple of per_host. 0: each its own
+ * host.
+ */
 bool schedule_hierarchical(struct schedule *s, int ranks, size_t length, int per_host, struct error *e);
 
 /*
- * For generators: an empty schedule with room for `most` transfers (ERROR_INPUT where ranks < 1), and the next transfer,
- * which is left out where its length is 0. Rounds count up to the last that was added or given.
+ * For generators: an empty schedule with room for `most` transfers (ERROR_INPUT where ranks < 1), and the
+ * next transfer, which is left out where its length is 0. Rounds count up to the last that was added or
+ * given.
  */
 bool schedule_begin(struct schedule *s, const char *algo, int ranks, size_t length, int chunks, size_t most,
                     struct error *e);
@@ -96,8 +101,9 @@ void schedule_add_tree(struct schedule *s, bool reduce);
 const char *schedule_algo(int i);
 
 /*
- * "ring"; or where the algorithm has a parameter "NAME:NUMBER": "param_server:3" (servers), "ring_segmented:65536"
- * (elements of a segment), "hierarchical:4" (ranks of a host). ERROR_INPUT names the algorithms there are.
+ * "ring"; or where the algorithm has a parameter "NAME:NUMBER": "param_server:3" (servers),
+ * "ring_segmented:65536" (elements of a segment), "hierarchical:4" (ranks of a host). ERROR_INPUT names the
+ * algorithms there are.
  */
 bool schedule_algo_parse(const char *algo, int *index, int *number, struct error *e);
 /* Whether it is such a name, "auto", "mpi" or "shm": what a job may ask for. ERROR_INPUT as above. */

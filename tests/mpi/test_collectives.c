@@ -1,6 +1,6 @@
 /*
- * Broadcast, reduce, allgather, reduce_scatter and alltoall on real ranks, by their schedules and by the MPI library: exact on
- * small integers. The barrier: nobody leaves it before the last has come.
+ * Broadcast, reduce, allgather, reduce_scatter and alltoall on real ranks, by their schedules and by the MPI
+ * library: exact on small integers. The barrier: nobody leaves it before the last has come.
  */
 #include "tests/mpi/tap.h"
 

@@ -1,6 +1,6 @@
 /*
- * The cost model against formulas worked by hand, the line through measured points, and the table that auto goes by: its
- * choice from times, its file, and files that must not be used.
+ * The cost model against formulas worked by hand, the line through measured points, and the table that auto
+ * goes by: its choice from times, its file, and files that must not be used.
  */
 #include "engine/base/paths.h"
 #include "engine/spec/collective.h"
