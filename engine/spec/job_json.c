@@ -193,8 +193,8 @@ bool job_from_json(struct job *job, const json_t *object, struct error *e)
     while (kind < JOB_KINDS && strcmp(job_kinds[kind].name, name) != 0)
         kind++;
     if (kind == JOB_KINDS)
-        return error_set(e, ERROR_INPUT, "kind: expected train, allreduce, ranks, script, check or bench, got '%s'",
-                         name);
+        return error_set(e, ERROR_INPUT,
+                         "kind: expected train, allreduce, ranks, script, check or bench, got '%s'", name);
     job_defaults(job, (enum job_kind)kind);
     json_t *copy = json_deep_copy(object); /* jansson iterates over what it may change */
     bool ok = copy != NULL && fill_from_json(job, &job_kinds[kind], copy, e);

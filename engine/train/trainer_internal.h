@@ -41,7 +41,7 @@ struct trainer {
     struct network *network;
     struct reproducible *reproducible; /* computes the gradients in place of network; NULL: network does */
     const char *algo;                  /* of the allreduce */
-    const char *about_auto; /* what algo auto goes by; NULL: it is another */
+    const char *about_auto;            /* what algo auto goes by; NULL: it is another */
     struct optimizer *optimizer;
     struct learning_rate rate;
     struct order order;
