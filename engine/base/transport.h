@@ -46,6 +46,7 @@ struct transport {
     void *self; /* the implementation's own */
     int rank, size;
     bool crowded; /* this host has more ranks than cores: whoever waits should give its core away at once */
+    bool yields;  /* a test that finds nothing has done so already */
 };
 
 #endif

@@ -141,7 +141,7 @@ int comm_failed_rank(const struct comm *c)
 
 bool comm_wait(struct comm *c, MPI_Request *request, const char *doing, struct error *e)
 {
-    struct idle idle = idle_start(c->data.transport.crowded);
+    struct idle idle = idle_start(c->data.transport.crowded && !c->data.transport.yields);
     for (;;) {
         int done = 0;
         if (!mpi_ok(MPI_Test(request, &done, MPI_STATUS_IGNORE), doing, e))
