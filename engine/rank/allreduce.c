@@ -96,7 +96,9 @@ static bool check_one(struct bench *b, struct one *one, const struct area *x, st
     bool sample = strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
     if (!comm_barrier(b->comm, e) || !operate(b, one, x, sample ? b->log : NULL, e))
         return false;
-    if (sample && !hop_log_emit(b->comm, b->log, b->op_count++, one->algo, b->sink, e))
+    /* A broadcast along a tree is no tree allreduce to draw. */
+    const char *drawn = b->op == ALLREDUCE ? one->algo : collective_name(b->op);
+    if (sample && !hop_log_emit(b->comm, b->log, b->op_count++, drawn, b->sink, e))
         return false;
     one->off = 0;
     return !b->job->allreduce.check ||

@@ -23,6 +23,8 @@ static enum hop_phase phase_of(enum phase phase)
     case PHASE_ALLGATHER: return HOP_ALLGATHER;
     case PHASE_REDUCE: return HOP_REDUCE;
     case PHASE_BROADCAST: return HOP_BROADCAST;
+    case PHASE_ALLTOALL:
+    case PHASE_BARRIER: break;
     }
     return HOP_OTHER;
 }
