@@ -174,6 +174,7 @@ static json_t *describe(const struct checkpoint *c, const struct job *job, const
     set_text(metadata, "epoch", "%.9g", c->epoch);
     set_text(metadata, "seed", "%" PRIu64, c->seed);
     set_text(metadata, "global_batch", "%ld", c->global_batch);
+    set_text(metadata, "samples", "%ld", c->samples);
     if (c->optimizer)
         set_text(metadata, "optimizer", "%s", c->optimizer);
     if (text)
@@ -290,6 +291,13 @@ static bool check_fit(const struct reading *r, struct error *e)
             "%s is of a run with %s samples a step, this one has %ld: choose --batch and --ranks "
             "so that their product is %s, or its steps would mean something else",
             r->path, batch, c->global_batch, batch);
+    const char *samples = safetensors_metadata(r->file, "samples");
+    if (c->optimizer && *samples && strtol(samples, NULL, 10) != c->samples)
+        return error_set(
+            e, ERROR_INPUT,
+            "%s is of a run on %s samples, and the data have %ld now: a step would take others than it "
+            "did; give the run the data it had, or begin a new one",
+            r->path, samples, c->samples);
     if (!for_each_tensor(c, check_tensor, (void *)r, e))
         return false;
     const char *unknown = stranger(r);
@@ -321,6 +329,8 @@ static bool read_one(const char *path, struct checkpoint *c, long step, struct s
         return false;
     c->step = step;
     c->epoch = strtod(safetensors_metadata(f, "epoch"), NULL);
+    if (*safetensors_metadata(f, "seed"))
+        c->seed = strtoull(safetensors_metadata(f, "seed"), NULL, 10);
     return true;
 }
 

@@ -3,7 +3,7 @@
  *
  * The file holds the parameters and running statistics under PyTorch's names ("0.weight", "1.running_mean"),
  * the optimiser's moments ("optimizer.exp_avg.0.weight") and, as metadata, the step, the seed, the global
- * batch, the optimiser, the job and a hash of the data. Nothing else is random or remembered: the order of
+ * batch, the training set's size, the optimiser, the job and a hash of the data. Nothing else is random or remembered: the order of
  * the samples and dropout's masks follow from seed and step. A file is there whole or not at all, and the
  * last two are kept, so that one which a disk has damaged since still leaves the one before.
  */
@@ -33,6 +33,7 @@ struct checkpoint {
     double epoch;
     uint64_t seed;
     long global_batch;
+    long samples; /* of the training set */
 };
 
 /* Adds a network with its optimiser (NULL: none). */
@@ -43,9 +44,9 @@ void checkpoint_add(struct checkpoint *c, const char *prefix, const struct model
 bool checkpoint_write(const char *rundir, const struct checkpoint *c, const struct job *job, struct error *e);
 
 /*
- * Fills the buffers, c->step and c->epoch from the run's last checkpoint; where that one is damaged from the
+ * Fills the buffers, c->step, c->epoch and (on the rank that reads) c->seed from the run's last checkpoint; where that one is damaged from the
  * one before, which is then the news in note (else ""). ERROR_INPUT where there is none, or it is of another
- * model, optimiser or global batch.
+ * model, optimiser, global batch or number of samples.
  */
 bool checkpoint_read(const char *rundir, struct checkpoint *c, char *note, size_t note_size, struct error *e);
 

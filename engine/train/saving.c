@@ -8,6 +8,7 @@
 #include "engine/base/rundir.h"
 #include "engine/train/checkpoint.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -27,7 +28,8 @@ static struct checkpoint checkpoint_of(const struct trainer *tr)
                            .step = tr->step,
                            .epoch = trainer_epoch(tr),
                            .seed = tr->t->seed,
-                           .global_batch = tr->global_batch};
+                           .global_batch = tr->global_batch,
+                           .samples = tr->train.rows};
     trainer_add_networks(tr, &c, true);
     return c;
 }
@@ -77,6 +79,10 @@ bool trainer_resume(struct trainer *tr, struct error *e)
     struct checkpoint c = checkpoint_of(tr);
     if (!checkpoint_share(tr->comm, tr->t->resume, &c, tr->resume_note, sizeof tr->resume_note, e))
         return false;
+    if (c.seed != tr->t->seed && !*tr->resume_note)
+        snprintf(tr->resume_note, sizeof tr->resume_note,
+                 "the run went by seed %" PRIu64 " and goes on by %" PRIu64 ": another order of the samples",
+                 c.seed, tr->t->seed);
     tr->step = tr->first_step = tr->optimizer->steps = c.step;
     if (tr->gan)
         tr->gan->optimizer->steps = c.step;

@@ -44,6 +44,11 @@ expect "another optimiser" 2 "$ringside" train --resume half --steps 40 --optimi
 check "one sentence names both" grep -q "state of adam, but this run's optimizer is sgd" <<<"$err"
 expect "another global batch" 2 "$ringside" train --resume half --steps 40 --batch 16
 check "one sentence names both" grep -q "64 samples a step, this one has 32" <<<"$err"
+expect "another seed" 0 "${train[@]}" --resume half --steps 21 --seed 9 --label seed
+check "a note says what that changes" grep -q '"ev":"note".*went by seed 1 and goes on by 9' <<<"$out"
+expect "data that have grown" 0 "${train[@]}" --model mlp --data synthetic:1x28x28:10:400 --steps 3 --batch 8 --label grown
+expect "are refused" 2 "$ringside" train --resume grown --data synthetic:1x28x28:10:500 --steps 6
+check "one sentence tells both sizes" grep -q "a run on 400 samples, and the data have 500 now" <<<"$err"
 expect "no such run" 2 "$ringside" train --resume nothing
 expect "a run that trains nothing" 0 "$ringside" allreduce --bytes 4K --iters 2 --algo tree --label sums
 expect "has no checkpoint" 2 "$ringside" train --resume sums
