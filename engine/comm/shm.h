@@ -6,10 +6,9 @@
  * permitted there is none, and callers go on without. Everything here is collective over the ranks of the host.
  *
  * Ways, by what x is. Short: every rank copies its x to its slot, tells, and sums all slots in the order of
- * ranks. Long and private: each rank reads its part of the others' memory (process_vm_readv), sums, and all
- * read the sums; where the system does not let it, through the slots piece by piece. In shared buffers: each
- * rank sums its part of all buffers and writes the sum to all of them, so that each byte crosses the memory
- * bus once each way. The sum is always in the order of ranks: the same bits on all of them.
+ * ranks. Long and private: through stages, each rank summing its part of each. In shared buffers: each rank
+ * sums its part of all buffers and writes the sum to all of them, so that each byte crosses the memory bus once
+ * each way. The sum is always in the order of ranks: the same bits on all of them.
  */
 #ifndef RINGSIDE_COMM_SHM_H
 #define RINGSIDE_COMM_SHM_H

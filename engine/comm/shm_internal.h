@@ -8,7 +8,6 @@
 #include "engine/comm/shm.h"
 
 #include <stdatomic.h>
-#include <sys/types.h>
 
 enum {
     SLOT =
@@ -17,17 +16,16 @@ enum {
     WIDE_SLOT = 8 * SLOT,    /* where ranks share cores and each piece costs a turn of all of them */
     SLOTS = 2,               /* a rank may be one operation ahead of another, never two */
     BLOCK = 4096,            /* bytes summed at a time: they stay in the first-level cache */
-    REACH = 64 * 1024,       /* bytes that are read from another's private memory at once, */
-    REACH_FROM = 256 * 1024, /* where there are at least so many */
+    STAGE = 1024 * 1024,     /* bytes of private memory that go through a stage at once, */
+    STAGES = 2,              /* of which each rank has two, */
+    STAGE_FROM = 128 * 1024, /* where there are at least so many */
     MAX_BUFFERS = 64,        /* at once */
     LINE = 64,               /* bytes of a cache line: where parts begin, which streaming stores need */
 };
 
-/* What a rank writes and the others read. */
+/* What a rank writes and the others read: how many steps it has come. */
 struct flag {
-    _Alignas(LINE) _Atomic uint64_t count; /* steps it has come */
-    const void *from, *to; /* where its private memory is that others reach into; written before a step */
-    pid_t pid;
+    _Alignas(LINE) _Atomic uint64_t count;
 };
 
 /* A piece of memory of each rank, mapped into all. */
@@ -47,8 +45,7 @@ struct shm {
     const void **from; /* by rank: what a sum is taken of */
     size_t slot_bytes;
     size_t cache_bytes; /* what is longer does not stay in it */
-    bool reaches;       /* ranks may read each other's private memory */
-    char *reached;      /* a piece of each rank's */
+    unsigned stages;    /* that have been used */
 };
 
 static inline struct flag *shm_flag(const struct shm *s, int rank)
@@ -59,6 +56,11 @@ static inline struct flag *shm_flag(const struct shm *s, int rank)
 static inline char *shm_slot(const struct shm *s, int rank, int slot)
 {
     return (char *)s->control.base[rank] + sizeof(struct flag) + (size_t)slot * s->slot_bytes;
+}
+
+static inline char *shm_stage(const struct shm *s, int rank, unsigned stage)
+{
+    return shm_slot(s, rank, SLOTS) + (size_t)(stage % STAGES) * STAGE;
 }
 
 /* Tells that this rank has come one step further and waits until all others have. */

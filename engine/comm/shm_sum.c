@@ -1,11 +1,7 @@
-/*
- * shm_sum.c - the allreduce in memory that ranks share: through slots, in shared buffers, or reaching into
- * private ones.
- */
+/* shm_sum.c - the allreduce in memory that ranks share: through slots, through stages, or in shared buffers. */
 #include "engine/comm/shm_internal.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 struct sum {
     const struct element *type;
@@ -66,6 +62,70 @@ static void stream_end(void)
 #endif
 }
 
+/* Part r of so many bytes, begun on a cache line. */
+struct part {
+    size_t begin, end;
+};
+
+static struct part part_of(const struct shm *s, size_t bytes, int r)
+{
+    size_t lines = (bytes + LINE - 1) / LINE, all = (size_t)s->ranks;
+    size_t begin = lines * (size_t)r / all * LINE, end = lines * ((size_t)r + 1) / all * LINE;
+    return (struct part){begin < bytes ? begin : bytes, end < bytes ? end : bytes};
+}
+
+static void put(void *to, const void *from, size_t bytes)
+{
+    if ((uintptr_t)to % 16 == 0)
+        stream(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+/*
+ * Private memory, a stage at a time: each rank puts there what the others are to sum, sums its own part of
+ * all, and puts the sum there for the others to fetch. Past the cache, since a line that one core has
+ * written and another reads in its cache costs more than memory does. A stage is used again only after all
+ * have come past the one between.
+ */
+static bool sum_staged(struct shm *s, const struct sum *sum, struct error *e)
+{
+    size_t width = sum->type->bytes, bytes = sum->n * width;
+    _Alignas(LINE) char total[BLOCK];
+    for (size_t at = 0; at < bytes; at += STAGE) {
+        size_t length = bytes - at < STAGE ? bytes - at : STAGE;
+        unsigned stage = s->stages++;
+        char *mine = shm_stage(s, s->rank, stage);
+        for (int r = 0; r < s->ranks; r++) {
+            struct part p = part_of(s, length, r);
+            if (r != s->rank)
+                put(mine + p.begin, sum->from + at + p.begin, p.end - p.begin);
+        }
+        stream_end();
+        if (!shm_step(s, e))
+            return false;
+        struct part own = part_of(s, length, s->rank);
+        for (size_t i = own.begin; i < own.end; i += BLOCK) {
+            size_t piece = own.end - i < BLOCK ? own.end - i : BLOCK;
+            for (int r = 0; r < s->ranks; r++)
+                s->from[r] = r == s->rank ? sum->from + at + i : shm_stage(s, r, stage) + i;
+            sum_all(s, sum->type, total, piece / width);
+            memcpy(sum->to + at + i, total, piece);
+            put(mine + i, total, piece);
+        }
+        stream_end();
+        if (!shm_step(s, e))
+            return false;
+        for (int r = 0; r < s->ranks; r++) {
+            struct part p = part_of(s, length, r);
+            if (r != s->rank)
+                put(sum->to + at + p.begin, shm_stage(s, r, stage) + p.begin, p.end - p.begin);
+        }
+    }
+    stream_end();
+    return true;
+}
+
 /* A part of the buffers: the same one in each rank's. */
 struct place {
     const struct shared *memory;
@@ -77,16 +137,13 @@ static bool sum_buffers(struct shm *s, const struct sum *sum, struct place from,
                         struct error *e)
 {
     size_t width = sum->type->bytes, bytes = sum->n * width;
-    size_t lines = (bytes + LINE - 1) / LINE, first = (size_t)s->rank, all = (size_t)s->ranks;
-    size_t begin = lines * first / all * LINE, end = lines * (first + 1) / all * LINE;
-    bool streams = 2 * bytes * all > s->cache_bytes;
+    struct part own = part_of(s, bytes, s->rank);
+    bool streams = 2 * bytes * (size_t)s->ranks > s->cache_bytes;
     _Alignas(LINE) char total[BLOCK];
-    if (end > bytes)
-        end = bytes;
     if (!shm_step(s, e)) /* all buffers are ready */
         return false;
-    for (size_t at = begin; at < end; at += BLOCK) {
-        size_t piece = end - at < BLOCK ? end - at : BLOCK;
+    for (size_t at = own.begin; at < own.end; at += BLOCK) {
+        size_t piece = own.end - at < BLOCK ? own.end - at : BLOCK;
         for (int r = 0; r < s->ranks; r++)
             s->from[r] = (const char *)from.memory->base[r] + from.offset + at;
         sum_all(s, sum->type, total, piece / width);
@@ -101,60 +158,6 @@ static bool sum_buffers(struct shm *s, const struct sum *sum, struct place from,
     if (streams)
         stream_end();
     return shm_step(s, e); /* all parts are summed */
-}
-
-/* Reads from another rank's private memory. */
-static bool reach(struct shm *s, int rank, void *here, const void *there, size_t bytes, struct error *e)
-{
-    for (size_t at = 0; at < bytes;) {
-        struct iovec to = {(char *)here + at, bytes - at};
-        struct iovec from = {(char *)(uintptr_t)there + at, bytes - at};
-        ssize_t got = process_vm_readv(shm_flag(s, rank)->pid, &to, 1, &from, 1, 0);
-        if (got <= 0)
-            return error_errno(e, ERROR_FAILED, "reading %zu bytes of rank %d's memory", bytes - at, rank);
-        at += (size_t)got;
-    }
-    return true;
-}
-
-/*
- * Each rank its part of all, read from the others' memory a piece at a time; then the others' parts of the
- * sum.
- */
-static bool sum_reached(struct shm *s, const struct sum *sum, struct error *e)
-{
-    size_t width = sum->type->bytes, all = (size_t)s->ranks, first = (size_t)s->rank;
-    size_t begin = chunk_offset(sum->n, s->ranks, s->rank) * width;
-    size_t end = begin + chunk_length(sum->n, s->ranks, s->rank) * width;
-    struct flag *mine = shm_flag(s, s->rank);
-    mine->from = sum->from;
-    mine->to = sum->to;
-    if (!shm_step(s, e)) /* all are here */
-        return false;
-    for (size_t at = begin; at < end; at += REACH) {
-        size_t piece = end - at < REACH ? end - at : REACH;
-        for (size_t r = 0; r < all; r++) {
-            char *got = s->reached + r * REACH;
-            s->from[r] = r == first ? sum->from + at : got;
-            if (r != first && !reach(s, (int)r, got, (const char *)shm_flag(s, (int)r)->from + at, piece, e))
-                return false;
-        }
-        /* From the third rank on its own part is added late: the sum must not grow on top of it. */
-        char *total = first < 2 ? sum->to + at : s->reached + first * REACH;
-        sum_all(s, sum->type, total, piece / width);
-        if (first >= 2)
-            memcpy(sum->to + at, total, piece);
-    }
-    if (!shm_step(s, e)) /* all parts are summed */
-        return false;
-    for (int k = 1; k < s->ranks; k++) { /* not all from the same rank at once */
-        int r = (s->rank + k) % s->ranks;
-        size_t from = chunk_offset(sum->n, s->ranks, r) * width;
-        if (!reach(s, r, sum->to + from, (const char *)shm_flag(s, r)->to + from,
-                   chunk_length(sum->n, s->ranks, r) * width, e))
-            return false;
-    }
-    return shm_step(s, e); /* nobody reads here any more */
 }
 
 /* Whether x is in one of the shared buffers, and where. */
@@ -190,7 +193,7 @@ bool shm_allreduce(struct shm *s, const struct element *type, const void *from, 
     }
     if (bytes > SLOT && find(s, from, bytes, &source) && find(s, to, bytes, &target))
         return sum_buffers(s, &sum, source, target, e);
-    if (s->reaches && bytes >= REACH_FROM)
-        return sum_reached(s, &sum, e);
+    if (bytes >= STAGE_FROM)
+        return sum_staged(s, &sum, e);
     return sum_slots(s, &sum, e);
 }

@@ -10,8 +10,9 @@ const struct cost_link cost_default_network = {.alpha = 30e-6, .beta = 1 / 1.25e
 
 /* Bytes that shm sums at once, through slots that stay in the cache. */
 #define SHM_SLOT (32.0 * 1024)
-/* From here it reads other ranks' private memory instead. */
-#define SHM_REACH (256.0 * 1024)
+/* Private memory of at least this goes through stages of so many bytes instead. */
+#define SHM_STAGE_FROM (128.0 * 1024)
+#define SHM_STAGE (1024.0 * 1024)
 
 /* The largest power of two within n. */
 static int power_of_two(int n)
@@ -100,8 +101,9 @@ static double shm_private(const struct cost_link *l, int n, double S, int number
 {
     (void)number;
     double N = n;
-    if (S >= SHM_REACH) /* parts are read, summed, and the sums of the others' read */
-        return 3 * l->alpha + 2 * (N - 1) / N * S * l->beta + (N - 1) / N * S * l->gamma;
+    if (S >= SHM_STAGE_FROM) /* parts are put on stage, summed, and the others' sums fetched */
+        return 2 * ceil(S / SHM_STAGE) * l->alpha + 2 * (N - 1) / N * S * l->beta +
+               (N - 1) / N * S * l->gamma;
     return fmax(1, ceil(S / SHM_SLOT)) * l->alpha + S * l->beta + (N - 1) * S * l->gamma;
 }
 
@@ -160,7 +162,8 @@ static const struct cost_formula formulas[] = {
     {"mpi", "the least of ring, recursive and halving doubling", mpi},
     {"shm", "2 alpha + S beta; S <= 32 KiB as shm_private", shm},
     {"shm_private",
-     "3 alpha + 2(n-1)/n S beta + (n-1)/n S gamma; below 256 KiB\n                      S/32K alpha + S beta "
+     "2 S/1M alpha + 2(n-1)/n S beta + (n-1)/n S gamma; below 128 KiB\n                      S/32K alpha + S "
+     "beta "
      "+ (n-1) S gamma",
      shm_private},
     {"broadcast", "lg'(n) (alpha + S beta)", broadcast},
