@@ -199,9 +199,13 @@ int cli_train(int argc, char **argv)
         .summary = "Trains a model, data-parallel: every rank computes the gradient of its own batch, an "
                    "allreduce sums\n"
                    "the gradients, and every rank takes the same step. Ctrl-C stops the run.",
-        .more = "Exit codes: 0 trained; 1 the run failed or was stopped; 2 a mistake in the options; 3 "
-                "something is\n"
-                "missing here ('ringside doctor' says what).",
+        .more =
+            "Exit codes: 0 trained (where the last checkpoint could not be written, the last line says so); "
+            "1 "
+            "the\n"
+            "run failed or was stopped; 2 a mistake in the options; 3 something is missing here ('ringside "
+            "doctor'\n"
+            "says what).",
         .options = options,
     };
     int code;

@@ -3,7 +3,6 @@
 #include "engine/base/event.h"
 #include "engine/launch/launch.h"
 #include "tui/bench_table.h"
-#include "tui/sample_view.h"
 #include "tui/text_plot.h"
 
 #include <errno.h>
@@ -12,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_MS = 50, STATUS_EVERY = 10 /* polls */ };
+/* Its supervisor has the last word, also of a folder that was removed: it is given some looks at the status. */
+enum { POLL_MS = 50, STATUS_EVERY = 10 /* polls */, GONE_LOOKS = 60 };
 
 struct follower {
     const struct follow *how;
@@ -26,8 +25,14 @@ struct follower {
     int tables;       /* lines of a table that have been printed */
     char series[32];  /* of the bench's point that was printed last */
     char heading[80]; /* of the collectives' table */
-    char told[256];   /* the trouble that was told last */
+    char told[512];   /* the trouble that was told last on standard error */
     int exit_code;    /* where the run did not go well: what its last event asks for, else 1 */
+    bool ended;       /* its last job event has come, which says: */
+    enum run_state state;
+    char reason[512];
+    long kept_step; /* of the last checkpoint, -1 */
+    char lost[512]; /* why there is none after the last step; "": there is one, or none was due */
+    bool lost_told;
 };
 
 /* Set by SIGINT. */
@@ -51,23 +56,6 @@ static double wall(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void text_grouped(char *text, size_t size, double value)
-{
-    char digits[32];
-    if (!isfinite(value)) {
-        snprintf(text, size, "-");
-        return;
-    }
-    snprintf(digits, sizeof digits, "%.0f", value);
-    size_t n = strlen(digits), used = 0;
-    for (size_t i = 0; i < n && used + 2 < size; i++) {
-        text[used++] = digits[i];
-        if (i + 1 < n && (n - 1 - i) % 3 == 0 && digits[i] != '-')
-            text[used++] = ' ';
-    }
-    text[used] = 0;
-}
-
 /* --- the line of progress --- */
 
 static void clear_line(struct follower *f)
@@ -75,12 +63,6 @@ static void clear_line(struct follower *f)
     if (f->line_width > 0)
         printf("\r%*s\r", f->line_width, "");
     f->line_width = 0;
-}
-
-int follow_columns(void)
-{
-    struct winsize size;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 static void show_progress(struct follower *f)
@@ -179,27 +161,48 @@ static void say_inference(struct follower *f, const json_t *event)
            speed);
 }
 
+static void say_trouble(struct follower *f, const char *text)
+{
+    clear_line(f);
+    fflush(stdout);
+    snprintf(f->told, sizeof f->told, "%.511s", text);
+    fprintf(stderr, "ringside: %s\n", text);
+}
+
+static void say_fault(struct follower *f, const json_t *event)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s", event_text(event, "text", ""));
+    if (!*text)
+        snprintf(text, sizeof text, "rank %lld on %s: %s", event_integer(event, "rank", -1),
+                 event_text(event, "host", "?"), event_text(event, "kind", "fault"));
+    say_trouble(f, text);
+}
+
+static void say_nested(struct follower *f, const json_t *event)
+{
+    char text[1024];
+    const char *kind = event_text(event, "kind", "run"), *run = event_text(event, "run", "?");
+    const char *reason = event_text(event, "reason", "");
+    bool ended = !strcmp(event_text(event, "state", ""), "ended");
+    bool ok = json_is_true(json_object_get(event, "ok"));
+    clear_line(f);
+    printf("%s %s: %s\n", kind, run, !ended ? "started" : ok ? "done" : "failed");
+    if (*reason) {
+        snprintf(text, sizeof text, "%s %s: %s", kind, run, reason);
+        say_trouble(f, text);
+    }
+}
+
 static void say(struct follower *f, const json_t *event)
 {
     const char *name = event_name(event), *text = event_text(event, "text", "");
-    bool trouble = !strcmp(name, "fault");
-    if (!strcmp(name, "note")) {
-        const char *level = event_text(event, "level", "info");
+    const char *level = event_text(event, "level", "info");
+    if (!strcmp(name, "fault") || (!strcmp(name, "note") && !strcmp(level, "error"))) {
+        say_fault(f, event);
+    } else if (!strcmp(name, "note")) {
         clear_line(f);
-        if (!strcmp(level, "error"))
-            trouble = true;
-        else
-            printf("%s%s\n", strncmp(level, "warn", 4) ? "" : "warning: ", text);
-    }
-    if (trouble) {
-        clear_line(f);
-        fflush(stdout);
-        snprintf(f->told, sizeof f->told, "%s", text);
-        if (*text)
-            fprintf(stderr, "ringside: %s\n", text);
-        else
-            fprintf(stderr, "ringside: rank %lld on %s: %s\n", event_integer(event, "rank", -1),
-                    event_text(event, "host", "?"), event_text(event, "kind", "fault"));
+        printf("%s%s\n", strncmp(level, "warn", 4) ? "" : "warning: ", text);
     } else if (!strcmp(name, "run")) {
         clear_line(f);
         say_run(&f->model);
@@ -234,12 +237,7 @@ static void say(struct follower *f, const json_t *event)
                event_integer(event, "ranks", 0), event_integer(event, "length", 0),
                event_integer(event, "right_ranks", 0));
     } else if (!strcmp(name, "nested")) {
-        clear_line(f);
-        bool ok = json_is_true(json_object_get(event, "ok"));
-        printf("%s %s: %s\n", event_text(event, "kind", "run"), event_text(event, "run", "?"),
-               strcmp(event_text(event, "state", ""), "ended") ? "started"
-               : ok                                            ? "done"
-                                                               : "failed");
+        say_nested(f, event);
     } else if (!strcmp(name, "point") && !strcmp(event_text(event, "series", ""), "inference")) {
         clear_line(f);
         say_inference(f, event);
@@ -258,61 +256,38 @@ static void say(struct follower *f, const json_t *event)
     }
 }
 
-/* --- the report --- */
+/* --- the loop --- */
 
-static void report_ranks(FILE *to, const struct run_model *m)
+/* What the follower itself remembers of the stream, whatever of it is shown. */
+static void remember(struct follower *f, const json_t *event)
 {
-    if (m->rank_count == 0)
-        return;
-    int host_width = 4;
-    for (int i = 0; i < m->rank_count; i++)
-        if ((int)strlen(m->rank_table[i].host) > host_width)
-            host_width = (int)strlen(m->rank_table[i].host);
-    fprintf(to, "\n%5s  %-*s  %-10s %10s %9s %9s %9s\n", "rank", host_width, "host", "device", "samples/s",
-            "compute", "comm", "data");
-    for (int i = 0; i < m->rank_count; i++) {
-        const struct run_rank *r = &m->rank_table[i];
-        char speed[32];
-        text_grouped(speed, sizeof speed, r->samples_per_s);
-        double seconds[] = {r->compute_s, r->comm_s, r->data_s};
-        fprintf(to, "%5d  %-*s  %-10s %10s", r->rank, host_width, r->host, r->device, speed);
-        for (int k = 0; k < 3; k++) {
-            if (isfinite(seconds[k]))
-                fprintf(to, " %6.2f ms", 1e3 * seconds[k]);
-            else
-                fprintf(to, " %9s", "-");
-        }
-        fputc('\n', to);
+    if (event_is(event, "done")) {
+        f->exit_code = (int)event_integer(event, "exit_code", 1);
+    } else if (event_is(event, "job")) {
+        const char *state = event_text(event, "state", "");
+        for (enum run_state s = RUN_PENDING; s <= RUN_LOST; s++)
+            if (run_state_ended(s) && !strcmp(state, run_state_name(s)))
+                f->ended = true, f->state = s;
+        snprintf(f->reason, sizeof f->reason, "%s", event_text(event, "reason", ""));
+    } else if (event_is(event, "checkpoint")) {
+        f->kept_step = (long)event_integer(event, "step", -1);
+        f->lost[0] = 0;
+    } else if (event_is(event, "note") && event_integer(event, "lost_step", -1) >= 0) {
+        snprintf(f->lost, sizeof f->lost, "%s", event_text(event, "text", ""));
     }
 }
 
-void follow_report(FILE *to, const struct run_model *m, bool utf8)
+/* The first checkpoint that cannot be written is told on standard error, whatever is shown. */
+static bool say_lost(struct follower *f)
 {
-    char speed[32];
-    double share[3];
-    if (m->loss.count == 0)
-        return;
-    fputc('\n', to);
-    if (isfinite(m->final_accuracy))
-        fprintf(to, "%-14s %.2f %%\n", "test accuracy", 100 * m->final_accuracy);
-    if (isfinite(m->final_loss))
-        fprintf(to, "%-14s %.4f\n", "loss", m->final_loss);
-    text_grouped(speed, sizeof speed, m->final_samples_per_s);
-    fprintf(to, "%-14s %s (whole job, data and optimiser included)\n", "samples/s", speed);
-    if (isfinite(m->wall_s))
-        fprintf(to, "%-14s %.1f s\n", "wall time", m->wall_s);
-    if (run_model_shares(m, share))
-        fprintf(to, "%-14s compute %.0f %%, communication not hidden %.0f %%, data %.0f %%\n",
-                "a step's time", 100 * share[0], 100 * share[1], 100 * share[2]);
-    if (m->have_job && m->job.kind == JOB_TRAIN && m->job.train.reproducible && *m->hash)
-        fprintf(to, "%-14s %s (the same for 1, 2, 4 and 8 ranks)\n", "parameters", m->hash);
-    report_ranks(to, m);
-    fputc('\n', to);
-    text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);
-    samples_print(to, m->samples, m->sample_count, utf8);
+    if (!*f->lost || f->lost_told)
+        return false;
+    f->lost_told = true;
+    clear_line(f);
+    fflush(stdout);
+    fprintf(stderr, "ringside: %s\n", f->lost);
+    return true;
 }
-
-/* --- the loop --- */
 
 /* Takes in what is there; how many events it was. */
 static int take_events(struct follower *f, bool quiet)
@@ -322,9 +297,8 @@ static int take_events(struct follower *f, bool quiet)
         if (f->how->json)
             puts(run_reader_line(f->model.reader));
         run_model_apply(&f->model, event);
-        if (event_is(event, "done"))
-            f->exit_code = (int)event_integer(event, "exit_code", 1);
-        if (!f->how->json && !quiet && !f->how->silent)
+        remember(f, event);
+        if (!say_lost(f) && !f->how->json && !quiet && !f->how->silent)
             say(f, event);
         json_decref(event);
     }
@@ -358,32 +332,65 @@ static bool handle_interrupts(struct follower *f, const char *dir, int *handled,
     return true;
 }
 
+/* Why it did not end well, in one sentence on standard error, unless that has been said. */
+static void say_why(struct follower *f, const char *dir)
+{
+    struct run_model *m = &f->model;
+    char text[1024];
+    if (f->ended) {
+        m->status.state = f->state; /* before status.json says the same */
+    } else if (!run_status_read(dir, &m->status, NULL)) {
+        fprintf(stderr, "ringside: the run's folder %s cannot be read any more\n", dir);
+        return;
+    } else {
+        snprintf(f->reason, sizeof f->reason, "%s", m->status.reason);
+    }
+    bool told = *f->told && !strncmp(f->told, f->reason, strlen(f->reason));
+    if (m->status.state == RUN_LOST)
+        fprintf(stderr, "ringside: the run is lost: %s\n", f->reason);
+    else if (m->status.state == RUN_CANCELLED)
+        fprintf(stderr, "ringside: the run was stopped\n");
+    else if (m->status.state == RUN_FAILED && !*f->reason)
+        fprintf(stderr, "ringside: the run failed; its log may say more: %s/log\n", dir);
+    else if (m->status.state == RUN_FAILED && !told)
+        fprintf(stderr, "ringside: %s\n", f->reason);
+    else if (m->status.state == RUN_DONE && m->done && !*f->told) { /* a script's own "no" */
+        run_model_state_text(m, text, sizeof text);
+        fprintf(stderr, "ringside: %s\n", text);
+    }
+}
+
+/* A training that went well and left nothing, or less than it should. */
+static void say_what_is_kept(const struct follower *f)
+{
+    if (!*f->lost || f->how->json)
+        return;
+    if (f->kept_step < 0)
+        printf("\nnothing was kept: no checkpoint could be written, so the trained parameters are lost\n");
+    else
+        printf("\nonly step %ld was kept: the last checkpoint could not be written\n", f->kept_step);
+}
+
 static int finish(struct follower *f, const char *dir)
 {
     struct run_model *m = &f->model;
+    bool well = m->done && m->ok;
     clear_line(f);
     if (!f->how->json)
         follow_report(stdout, m, f->utf8);
+    if (well)
+        say_what_is_kept(f);
     fflush(stdout);
     if (m->events == 0 && m->status.state != RUN_LOST)
         fprintf(stderr, "ringside: no event of this run can be read; its log may say more: %s/log\n", dir);
-    int code = m->done && m->ok ? 0 : f->exit_code;
-    if (!run_status_read(dir, &m->status, NULL))
-        return code;
-    bool told = *f->told && !strncmp(f->told, m->status.reason, sizeof f->told - 1);
-    if (m->status.state == RUN_LOST)
-        fprintf(stderr, "ringside: the run is lost: %s\n", m->status.reason);
-    else if (m->status.state == RUN_FAILED && !told)
-        fprintf(stderr, "ringside: the run failed: %s\n",
-                *m->status.reason ? m->status.reason : "its log says more");
-    else if (m->status.state == RUN_CANCELLED)
-        fprintf(stderr, "ringside: the run was stopped\n");
-    return code;
+    else if (!well)
+        say_why(f, dir);
+    return well ? 0 : f->exit_code;
 }
 
 static int follow(struct follower *f, const char *dir)
 {
-    int handled = 0, code = 1;
+    int handled = 0, code = 1, gone = 0;
     /* What a live run said before a watcher came is history: only the report speaks of it. */
     struct run_status status;
     bool live = run_status_read(dir, &status, NULL) && !run_state_ended(status.state);
@@ -397,9 +404,14 @@ static int follow(struct follower *f, const char *dir)
         if (handle_interrupts(f, dir, &handled, &code))
             return code;
         if (take_events(f, false) == 0) {
-            if (i % STATUS_EVERY == 0 && run_status_read(dir, &f->model.status, NULL) &&
-                run_state_ended(f->model.status.state)) {
-                take_events(f, false); /* what came between the two looks */
+            bool look = i % STATUS_EVERY == 0;
+            if (look && run_status_read(dir, &f->model.status, NULL)) {
+                gone = 0;
+                if (run_state_ended(f->model.status.state)) {
+                    take_events(f, false); /* what came between the two looks */
+                    break;
+                }
+            } else if (look && ++gone > GONE_LOOKS) {
                 break;
             }
             pause_ms(POLL_MS);
@@ -411,8 +423,11 @@ static int follow(struct follower *f, const char *dir)
 
 int follow_run(const char *dir, const struct follow *how)
 {
-    struct follower f = {
-        .how = how, .exit_code = 1, .utf8 = text_is_utf8(), .terminal = isatty(STDOUT_FILENO)};
+    struct follower f = {.how = how,
+                         .exit_code = 1,
+                         .kept_step = -1,
+                         .utf8 = text_is_utf8(),
+                         .terminal = isatty(STDOUT_FILENO)};
     struct error e = {0};
     if (!run_model_open(&f.model, dir, &e)) {
         fprintf(stderr, "ringside: %s\n", e.text);

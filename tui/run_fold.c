@@ -465,6 +465,15 @@ static void fold_done(struct run_model *m, const json_t *event)
     copy_text(m->hash, sizeof m->hash, event, "hash");
 }
 
+/* A run of this run's script that failed is a trouble of this one. */
+static void fold_nested(struct run_model *m, const json_t *event)
+{
+    const char *reason = event_text(event, "reason", "");
+    if (*reason)
+        add_note(m, event_number(event, "t", NAN), NOTE_ERROR, "%s %s: %s", event_text(event, "kind", "run"),
+                 event_text(event, "run", "?"), reason);
+}
+
 /* A run that names another one (a script's train{}) is remembered as its parent. */
 static void fold_child(struct run_model *m, const json_t *event)
 {
@@ -487,11 +496,12 @@ void run_fold(struct run_model *m, const json_t *event)
         const char *name;
         void (*fold)(struct run_model *m, const json_t *event);
     } FOLDS[] = {
-        {"run", fold_run},     {"step", fold_step},     {"rank", fold_rank},
-        {"eval", fold_eval},   {"hop", fold_hop},       {"collective", fold_collective},
-        {"point", fold_point}, {"check", fold_check},   {"case", fold_case},
-        {"job", fold_job},     {"sample", fold_sample}, {"fault", fold_fault},
-        {"note", fold_note},   {"done", fold_done},     {"layer", fold_layer},
+        {"run", fold_run},       {"step", fold_step},     {"rank", fold_rank},
+        {"eval", fold_eval},     {"hop", fold_hop},       {"collective", fold_collective},
+        {"point", fold_point},   {"check", fold_check},   {"case", fold_case},
+        {"job", fold_job},       {"sample", fold_sample}, {"fault", fold_fault},
+        {"note", fold_note},     {"done", fold_done},     {"layer", fold_layer},
+        {"nested", fold_nested},
     };
     double t = event_number(event, "t", NAN);
     if (isfinite(t) && !(t < m->t_last))

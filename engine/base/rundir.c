@@ -230,6 +230,25 @@ static bool started_by_hand(const char *dir)
     return by_hand;
 }
 
+/* How well a name fits an id, best first; the label comes after the stamp and may have got a number ("-2"). */
+enum fit { FIT_ID, FIT_LABEL, FIT_BEGIN, FIT_PART, FITS };
+
+static bool fits(const char *id, const char *name, enum fit fit)
+{
+    size_t length = strlen(name);
+    const char *label = strlen(id) > STAMP && id[STAMP] == '-' ? id + STAMP + 1 : "";
+    switch (fit) {
+    case FIT_ID: return !strcmp(id, name);
+    case FIT_LABEL:
+        if (strncmp(label, name, length) != 0)
+            return false;
+        label += length;
+        return !*label || (*label == '-' && label[1] && strspn(label + 1, "0123456789") == strlen(label + 1));
+    case FIT_BEGIN: return !strncmp(id, name, length);
+    default: return strstr(id, name) != NULL;
+    }
+}
+
 static bool find_in_list(const char *name, char **dirs, int count, char dir[PATH_MAX], struct error *e)
 {
     if (!strcmp(name, "last")) {
@@ -240,12 +259,12 @@ static bool find_in_list(const char *name, char **dirs, int count, char dir[PATH
             pick++;
         return path_join(dir, dirs[pick < count ? pick : 0], "", e);
     }
-    for (int exact = 2; exact >= 0; exact--) { /* the whole id, then a prefix, then a part */
+    for (enum fit fit = FIT_ID; fit < FITS; fit++) {
         int found = -1, matches = 0;
         char names[256] = "";
         for (int i = 0; i < count; i++) {
-            const char *id = rundir_id(dirs[i]), *at = strstr(id, name);
-            if (!at || (exact >= 1 && at != id) || (exact == 2 && strcmp(id, name) != 0))
+            const char *id = rundir_id(dirs[i]);
+            if (!fits(id, name, fit))
                 continue;
             found = i;
             if (++matches <= 3) {

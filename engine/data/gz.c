@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 enum { PART = 1 << 20 };
@@ -40,6 +41,9 @@ bool gz_read(const char *path, size_t max_bytes, uint8_t **data, size_t *bytes, 
 {
     *data = NULL;
     *bytes = 0;
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return error_set(e, ERROR_INPUT, "%s is a folder; expected a file, plain or .gz", path);
     gzFile file = gzopen(path, "rb");
     if (!file)
         return error_errno(e, ERROR_INPUT, "%s cannot be opened", path);

@@ -30,7 +30,7 @@ static bool put(struct shards_writer *w, const void *data, size_t bytes, struct 
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return error_errno(e, ERROR_FAILED, "%s cannot be written", w->beside);
+            return error_errno(e, ERROR_INPUT, "%s cannot be written", w->path);
         from += n;
         bytes -= (size_t)n;
         w->at += (uint64_t)n;
@@ -82,7 +82,7 @@ struct shards_writer *shards_create(const char *path, const struct shards_header
     ok = ok && allocate(w, names, e);
     if (ok) {
         w->fd = open(w->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        ok = w->fd >= 0 || error_errno(e, ERROR_INPUT, "%s cannot be created", w->beside);
+        ok = w->fd >= 0 || error_errno(e, ERROR_INPUT, "%s cannot be created", w->path);
     }
     if (ok && put(w, nothing, sizeof nothing, e))
         return w;
@@ -138,9 +138,9 @@ bool shards_finish(struct shards_writer *w, struct error *e)
     if (!put(w, w->names, w->names_bytes, e) || !put(w, w->labels, labels, e) || !put(w, w->index, index, e))
         return false;
     if (pwrite(w->fd, header, sizeof header, 0) != (ssize_t)sizeof header || fsync(w->fd) != 0)
-        return error_errno(e, ERROR_FAILED, "%s cannot be written", w->beside);
+        return error_errno(e, ERROR_INPUT, "%s cannot be written", w->path);
     if (rename(w->beside, w->path) != 0)
-        return error_errno(e, ERROR_FAILED, "%s cannot be renamed to %s", w->beside, w->path);
+        return error_errno(e, ERROR_INPUT, "%s cannot be written", w->path);
     close(w->fd);
     w->fd = -1;
     return true;

@@ -293,33 +293,40 @@ static bool prepare(const struct job *given, struct job *job, struct error *e)
     return plan_check_machine(job, e);
 }
 
-/* A disk that is full or read-only is something the machine lacks, not an answer of the run. */
-static bool no_place(struct error *e)
+/*
+ * A home on a disk that is full or read-only is something the machine lacks, not an answer of the run; a place that
+ * the user named (out) is his to choose again.
+ */
+static bool no_place(const char *out, struct error *e)
 {
     if (e && e->kind == ERROR_FAILED) {
         struct error cause = *e;
-        error_set(e, ERROR_MISSING,
-                  "no run can be started: %s; free some space, or set RINGSIDE_HOME to another folder",
-                  cause.text);
+        bool full = strstr(cause.text, strerror(ENOSPC)) || strstr(cause.text, strerror(EDQUOT));
+        error_set(e, out ? ERROR_INPUT : ERROR_MISSING, "%s: %s; %s%s", out ? "out" : "no run can be started",
+                  cause.text, full ? "free some space, or " : "",
+                  out    ? "name a folder that you may write to"
+                  : full ? "set RINGSIDE_HOME to another folder"
+                         : "set RINGSIDE_HOME to a folder that you may write to");
     }
     return false;
 }
 
-/* The rest of a start, in a directory that is ours. */
-static bool start_in(struct job *job, const char *dir, struct error *e)
+/* The rest of a start, in a directory that is ours; out: as the user named it, or NULL. */
+static bool start_in(struct job *job, const char *dir, const char *out, struct error *e)
 {
     bool ok = (job->kind != JOB_RANKS || copy_script(job, dir, e)) && write_job(job, dir, e) &&
               start_supervisor(dir, e);
     if (!ok)
         undo(dir);
-    return ok || no_place(e);
+    return ok || no_place(out, e);
 }
 
 bool launch_start(const struct job *job, char dir[PATH_MAX], struct error *e)
 {
     struct job resolved;
-    bool ok = prepare(job, &resolved, e) &&
-              (rundir_create(NULL, resolved.label, dir, e) ? start_in(&resolved, dir, e) : no_place(e));
+    bool ok =
+        prepare(job, &resolved, e) &&
+        (rundir_create(NULL, resolved.label, dir, e) ? start_in(&resolved, dir, NULL, e) : no_place(NULL, e));
     job_clear(&resolved);
     return ok;
 }
@@ -342,15 +349,15 @@ static bool make_place(const char *out, char dir[PATH_MAX], struct error *e)
     struct stat st;
     if (stat(out, &st) == 0 && !is_empty_folder(out))
         return error_set(e, ERROR_INPUT, "out: %s exists and is not an empty folder; name another one", out);
-    if (!path_make(out, e))
-        return error_wrap(e, "out");
-    return realpath(out, dir) || error_errno(e, ERROR_FAILED, "%s cannot be found", out);
+    return (path_make(out, e) &&
+            (realpath(out, dir) || error_errno(e, ERROR_FAILED, "%s cannot be found", out))) ||
+           no_place(out, e);
 }
 
 bool launch_start_in(const struct job *job, const char *out, char dir[PATH_MAX], struct error *e)
 {
     struct job resolved;
-    bool ok = prepare(job, &resolved, e) && make_place(out, dir, e) && start_in(&resolved, dir, e) &&
+    bool ok = prepare(job, &resolved, e) && make_place(out, dir, e) && start_in(&resolved, dir, out, e) &&
               rundir_link(dir, resolved.label, e);
     job_clear(&resolved);
     return ok;
@@ -366,11 +373,13 @@ bool launch_replay(const char *recording, double speed, char dir[PATH_MAX], stru
         return error_wrap(e, "this recording cannot be played");
     snprintf(label, sizeof label, "replay-%.60s", job.label);
     snprintf(job.label, sizeof job.label, "%.63s", label);
-    bool ok = rundir_create(NULL, label, dir, e);
+    bool ok = rundir_create(NULL, label, dir, e) || no_place(NULL, e);
     if (ok) {
         ok = replay_write(dir, real, speed, e) && write_job(&job, dir, e) && start_supervisor(dir, e);
-        if (!ok)
+        if (!ok) {
             undo(dir);
+            no_place(NULL, e);
+        }
     }
     job_clear(&job);
     return ok;

@@ -51,13 +51,29 @@ static void take_event(struct lua_host *h, struct nested *n, json_t *event)
                    (event_is(event, "note") && strcmp(event_text(event, "level", ""), "error") == 0);
     if (trouble && *event_text(event, "text", ""))
         snprintf(n->sentence, sizeof n->sentence, "%s", event_text(event, "text", ""));
+    if (event_is(event, "job") && !*n->sentence) /* the last one says why it failed */
+        snprintf(n->sentence, sizeof n->sentence, "%s", event_text(event, "reason", ""));
     if (event_is(event, "fault") && strcmp(event_text(event, "kind", ""), "slow") == 0)
         n->slow = true;
     if (event_is(event, "done"))
         n->done = json_incref(event);
 }
 
-static void announce(struct lua_host *h, const struct nested *n, const struct job *job, const char *state)
+static bool nested_ok(const struct nested *n)
+{
+    return n->done && json_is_true(json_object_get(n->done, "ok"));
+}
+
+/* The sentence that explains why the run did not end well. */
+static const char *explain(struct nested *n)
+{
+    struct run_status status;
+    if (!*n->sentence && run_status_read(n->dir, &status, NULL))
+        snprintf(n->sentence, sizeof n->sentence, "%s", status.reason);
+    return *n->sentence ? n->sentence : "the run ended without saying why";
+}
+
+static void announce(struct lua_host *h, struct nested *n, const struct job *job, const char *state)
 {
     if (h->instant)
         return;
@@ -68,7 +84,10 @@ static void announce(struct lua_host *h, const struct nested *n, const struct jo
     event_set_integer(event, "ranks", job->ranks);
     event_set_text(event, "state", state);
     if (n->done)
-        json_object_set_new(event, "ok", json_boolean(json_is_true(json_object_get(n->done, "ok"))));
+        json_object_set_new(event, "ok", json_boolean(nested_ok(n)));
+    /* Of ranks that a script is run by, the cases say what was wrong. */
+    if (!strcmp(state, "ended") && !nested_ok(n) && job->kind != JOB_RANKS)
+        event_set_text(event, "reason", explain(n));
     sink_emit(h->sink, event, NULL);
 }
 
@@ -124,20 +143,6 @@ static bool follow(struct lua_host *h, struct nested *n, struct error *e)
     }
     run_reader_free(reader);
     return true;
-}
-
-static bool nested_ok(const struct nested *n)
-{
-    return n->done && json_is_true(json_object_get(n->done, "ok"));
-}
-
-/* The sentence that explains why the run did not end well. */
-static const char *explain(struct nested *n)
-{
-    struct run_status status;
-    if (!*n->sentence && run_status_read(n->dir, &status, NULL))
-        snprintf(n->sentence, sizeof n->sentence, "%s", status.reason);
-    return *n->sentence ? n->sentence : "the run ended without saying why";
 }
 
 /* The events without what only the stream needs. */

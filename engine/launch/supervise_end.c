@@ -4,11 +4,14 @@
 #include "engine/launch/supervisor.h"
 
 #include "engine/base/event.h"
+#include "engine/base/paths.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* The rank that mpirun names, unless the ranks themselves have told of a fault. */
 static void name_dead_rank(struct supervisor *s)
@@ -50,10 +53,27 @@ static void explain_failure(struct supervisor *s)
              *tail ? "; its last words: " : " without a word", tail);
 }
 
+/* Checkpoints that were being written when their rank was killed. All ranks are gone: nobody writes them now. */
+static void remove_unfinished(const struct supervisor *s)
+{
+    char folder[PATH_MAX];
+    DIR *list = path_join(folder, s->dir, "checkpoints", NULL) ? opendir(folder) : NULL;
+    if (!list)
+        return;
+    for (struct dirent *entry; (entry = readdir(list));) {
+        size_t length = strlen(entry->d_name), suffix = strlen(".part");
+        if (length > suffix && !strcmp(entry->d_name + length - suffix, ".part"))
+            unlinkat(dirfd(list), entry->d_name, 0);
+    }
+    closedir(list);
+}
+
 bool supervisor_conclude(struct supervisor *s)
 {
-    if (s->plan->ranks > 0)
+    if (s->plan->ranks > 0) {
         name_dead_rank(s);
+        remove_unfinished(s);
+    }
     bool exited_well = s->worker.ended && WIFEXITED(s->worker.status) && WEXITSTATUS(s->worker.status) == 0;
     /* A script's own "no", or the recording of a run that failed: it ran to its end all the same. */
     bool answered = s->done && s->worker.ended && WIFEXITED(s->worker.status);

@@ -6,9 +6,11 @@
 #include "engine/base/event.h"
 #include "engine/launch/processes.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Heartbeats that may fail to be written in a row. */
 enum { STATUS_TRIES = 3 };
@@ -85,6 +87,13 @@ bool supervisor_beat(struct supervisor *s, enum run_state state)
     if (run_status_write(s->dir, &s->status, &e)) {
         s->status_failures = 0;
         return true;
+    }
+    if (access(s->dir, F_OK) != 0 && errno == ENOENT) {
+        snprintf(
+            e.text, sizeof e.text,
+            "the run's folder %.300s was removed while it ran, so the job ends and nothing of it is kept",
+            s->dir);
+        s->status_failures = STATUS_TRIES;
     }
     if (++s->status_failures >= STATUS_TRIES)
         supervisor_give_up(s, e.text);

@@ -44,6 +44,12 @@ static bool check_folder(const char *path, struct error *e)
         path);
 }
 
+static bool is_packed(const char *path)
+{
+    size_t length = strlen(path), suffix = strlen(".shards");
+    return length > suffix && !strcmp(path + length - suffix, ".shards");
+}
+
 bool data_name_resolve(char name[PATH_MAX], struct error *e)
 {
     const char *path = data_name_path(name);
@@ -59,8 +65,17 @@ bool data_name_resolve(char name[PATH_MAX], struct error *e)
             "synthetic:SHAPE:CLASSES:ROWS, a folder with the files of MNIST or CIFAR, or a FILE.shards; "
             "got '%s', which is not there",
             name);
+    if (before > 0 && S_ISDIR(st.st_mode))
+        return error_set(e, ERROR_INPUT, "%s is a folder; expected %.*sFILE, a file of text, plain or .gz",
+                         real, (int)before, name);
     if (S_ISDIR(st.st_mode) && !check_folder(real, e))
         return false;
+    if (before == 0 && !S_ISDIR(st.st_mode) && !is_packed(real))
+        return error_set(
+            e, ERROR_INPUT,
+            "%s is a file, but neither a folder with the files of MNIST or CIFAR nor a FILE.shards "
+            "('ringside data pack' makes one)",
+            real);
     if (before + strlen(real) >= PATH_MAX)
         return error_set(e, ERROR_INPUT, "the path %.60s... is longer than this system allows", real);
     memcpy(name + before, real, strlen(real) + 1);

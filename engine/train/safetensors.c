@@ -284,6 +284,8 @@ static bool read_header(struct safetensors *f, struct error *e)
     if (fstat(f->fd, &st) != 0)
         return error_errno(e, ERROR_INPUT, "%s cannot be read", f->path);
     uint64_t file = (uint64_t)st.st_size;
+    if (S_ISDIR(st.st_mode))
+        return error_set(e, ERROR_INPUT, "%s is a folder; expected a safetensors file", f->path);
     if (!S_ISREG(st.st_mode) || file < PREFIX + 2)
         return error_set(e, ERROR_INPUT, "%s is no safetensors file: it is too short for a header", f->path);
     if (!read_at(f, 0, prefix, PREFIX, e))

@@ -49,6 +49,15 @@ static bool tell_saved(struct trainer *tr, double took, struct error *e)
     return sink_emit(tr->sink, event, e);
 }
 
+static bool tell_lost(struct trainer *tr, const char *why, struct error *e)
+{
+    json_t *event = sink_event(tr->sink, "note");
+    event_set_text(event, "level", "warn");
+    event_set_text(event, "text", why);
+    event_set_integer(event, "lost_step", tr->step);
+    return sink_emit(tr->sink, event, e);
+}
+
 bool trainer_save(struct trainer *tr, struct error *e)
 {
     double before = sink_clock();
@@ -63,7 +72,7 @@ bool trainer_save(struct trainer *tr, struct error *e)
             told = tell_saved(tr, sink_clock() - before, e);
         } else { /* a full disk is no reason to lose the training as well */
             error_wrap(&why, "no checkpoint after step %ld, the training goes on without", tr->step);
-            told = sink_note(tr->sink, "warn", why.text, e);
+            told = tell_lost(tr, why.text, e);
         }
         if (!told)
             return false;

@@ -19,13 +19,42 @@ static bool same_shape(struct model_shape a, struct model_shape b)
     return a.kind == b.kind && a.channels == b.channels && a.height == b.height && a.width == b.width;
 }
 
+/* Data of the model's shape, as what --data takes: the best known, else made up. */
+static void suggest_data(const struct model_spec *m, char text[128])
+{
+    struct model_shape in = m->input, out = model_output(m);
+    int vocabulary = 0;
+    for (int i = 0; i < m->layer_count && !vocabulary; i++)
+        if (m->layers[i].kind == LAYER_EMBEDDING)
+            vocabulary = m->layers[i].vocabulary;
+    int classes = m->loss.kind == LOSS_BCE ? 2 : (int)model_shape_elements(out);
+    if (in.kind == SHAPE_TOKENS && out.kind == SHAPE_SEQUENCE)
+        snprintf(text, 128, "synthetic:%d@%d:next:2000", in.channels, vocabulary);
+    else if (in.kind == SHAPE_TOKENS)
+        snprintf(text, 128, "synthetic:%d@%d:%d:2000", in.channels, vocabulary, classes);
+    else if (in.kind != SHAPE_IMAGE)
+        *text = 0;
+    else if (in.height == 1 && in.width == 1)
+        snprintf(text, 128, "synthetic:%d:%d:2000", in.channels, classes);
+    else
+        snprintf(text, 128, "%ssynthetic:%dx%dx%d:%d:2000",
+                 classes != 10                                           ? ""
+                 : in.channels == 3 && in.height == 32 && in.width == 32 ? "cifar10 or "
+                 : in.channels == 1 && in.height == 28 && in.width == 28 ? "mnist or "
+                                                                         : "",
+                 in.channels, in.height, in.width, classes);
+}
+
 static bool check_input(const struct model_spec *m, const struct dataset *d, const char *data,
                         struct error *e)
 {
-    char takes[64], has[64];
-    if (!same_shape(m->input, d->shape))
-        return error_set(e, ERROR_INPUT, "model \"%s\" takes samples of %s, dataset \"%s\" has %s", m->name,
-                         model_shape_describe(m->input, takes), data, model_shape_describe(d->shape, has));
+    char takes[64], has[64], other[128];
+    if (!same_shape(m->input, d->shape)) {
+        suggest_data(m, other);
+        return error_set(e, ERROR_INPUT, "model \"%s\" takes samples of %s, dataset \"%s\" has %s%s%s",
+                         m->name, model_shape_describe(m->input, takes), data,
+                         model_shape_describe(d->shape, has), *other ? "; take --data " : "", other);
+    }
     for (int i = 0; i < m->layer_count; i++) {
         const struct layer_spec *layer = &m->layers[i];
         if (layer->kind == LAYER_EMBEDDING && layer->vocabulary < d->vocabulary)

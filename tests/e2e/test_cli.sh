@@ -35,6 +35,9 @@ mistake 'there is no model "vgg"; the models are' train --model vgg
 mistake "--data: expected mnist, cifar10" train --data imagenet
 mistake "got 'imagenet', which is not there" train --data imagenet
 mistake "train-images-idx3-ubyte" train --data "$scratch"
+mistake "is a file, but neither a folder with the files of MNIST or CIFAR nor a FILE.shards" train --data /etc/passwd
+mistake "is a folder; expected text-words:FILE" train --data "text-words:$scratch"
+mistake "out: the folder /proc/foo cannot be made: " train --out /proc/foo
 mistake "--optimizer: expected sgd, adam, adamw, lars or lamb, got 'lion'" train --optimizer lion
 mistake "--nesterov: only sgd has it, but the optimizer is adam" train --nesterov
 mistake "--momentum: only sgd and lars have it" train --optimizer lamb --momentum 0.5

@@ -43,6 +43,11 @@ expect "a file that is no picture" 2 "$ringside" data pack "$scratch/pictures" "
 check "is named" grep -q "dark/odd.ppm is no raw PGM or PPM" "$scratch/err"
 expect "and the old file stays" 0 "$ringside" data verify "$scratch/two.shards"
 check "and nothing else" test "$(ls "$scratch"/*.part 2>/dev/null | wc -l)" -eq 0
+rm "$scratch/pictures/dark/odd.ppm"
+expect "a place that cannot be written" 2 "$ringside" data pack "$scratch/pictures" /proc/two.shards
+check "is named as it was given" grep -q "/proc/two.shards cannot be created" "$scratch/err"
+expect "a text that is a folder" 2 "$ringside" data info "text-words:$scratch"
+check "is told so" grep -q "$scratch is a folder" "$scratch/err"
 expect "an unknown verb" 2 "$ringside" data unpack x
 expect "too few words" 2 "$ringside" data pack x
 expect "an unknown dataset" 2 "$ringside" data info nothing

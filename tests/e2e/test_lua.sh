@@ -67,6 +67,9 @@ check "and starts no run" test -z "$(ls "$RINGSIDE_HOME/runs" | grep syntax)"
 printf 'print("x")\nlocal t = nil\nt.x = 1\n' | script runtime
 expect "a run-time error" 2 "$ringside" run "$scratch/runtime.lua"
 says "names the line" "runtime.lua:3:"
+expect "a run-time error, as events" 2 "$ringside" run "$scratch/runtime.lua" --json
+check "the line is one sentence on standard error" grep -q "^ringside: .*runtime.lua:3:" <<<"$err"
+check "no more than one" test "$(wc -l <<<"$err")" -eq 1
 expect "a file that is not there" 2 "$ringside" run "$scratch/absent.lua"
 expect "a folder" 2 "$ringside" run "$scratch"
 expect "no file" 2 "$ringside" run

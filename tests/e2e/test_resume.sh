@@ -39,7 +39,10 @@ check "one sentence says so" grep -q "global batch of 64, which 3 ranks cannot s
 expect "all steps done already" 2 "$ringside" train --resume straight
 check "one sentence says what to give" grep -q "has done 40 steps, and this one is to end after 40: choose more" <<<"$err"
 expect "another model" 2 "$ringside" train --resume half --steps 40 --model cnn
-check "one sentence names what differs" grep -q "is of another model: layer" <<<"$err"
+check "one sentence names what differs" grep -q "^ringside: .* is of another model: layer" <<<"$err"
+as_events=$err
+expect "another model, without events" 2 "$ringside" train --threads 1 --resume half --steps 40 --model cnn
+check "the same sentence" test "$err" = "$as_events"
 expect "another optimiser" 2 "$ringside" train --resume half --steps 40 --optimizer sgd
 check "one sentence names both" grep -q "state of adam, but this run's optimizer is sgd" <<<"$err"
 expect "another global batch" 2 "$ringside" train --resume half --steps 40 --batch 16
@@ -76,6 +79,9 @@ run=$("$ringside" train "${plan[@]}" --threads 1 --pause 0.02 --steps 60 --check
 touch "$scratch/full/checkpoints"
 full_ended() { grep -q '"state": "done"' "$scratch/full/status.json"; }
 check "a full disk: the training ends well" await full_ended
+expect "a full disk: who follows it" 0 "$ringside" runs watch "$scratch/full"
+check "a full disk: standard error says so once" test "$(grep -c "^ringside: no checkpoint after step 50" <<<"$err")" = "$(wc -l <<<"$err")"
+check "a full disk: the last line says that nothing was kept" grep -q "^nothing was kept" <<<"$(tail -n 1 <<<"$out")"
 check "a full disk: a note says what is missing" grep -q '"level":"warn","text":"no checkpoint after step 50' "$scratch/full/events.jsonl"
 
 # A stop keeps the last step; a kill, whatever was written last.

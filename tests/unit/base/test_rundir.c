@@ -106,20 +106,21 @@ static void test_find(void **state)
     make_named("20260101-000000-cnn", "{\"kind\":\"train\"}");
     make_named("20260101-000000-cnn-2", "{\"kind\":\"train\"}");
     make_named("20260102-000000-mlp", "{\"kind\":\"train\"}");
+    make_named("20260102-000001-mlp-ladder", "{\"kind\":\"train\"}");
     make_named("20260103-000000-inner", "{\"kind\":\"train\",\"parent\":\"20260103-000000-check\"}");
     make_named("20260103-000000-check", "{\"kind\":\"check\"}");
     assert_true(
         rundir_find("20260101-000000-cnn", dir, &e)); /* a whole id counts, though it is a prefix too */
     assert_string_equal(rundir_id(dir), "20260101-000000-cnn");
-    assert_true(rundir_find("mlp", dir, &e));
+    assert_true(rundir_find("mlp", dir, &e)); /* a whole label counts, though it is a part of another */
     assert_string_equal(rundir_id(dir), "20260102-000000-mlp");
-    assert_true(rundir_find("20260102", dir, &e));
+    assert_true(rundir_find("20260102-000000", dir, &e));
     assert_false(rundir_find("cnn", dir, &e));
     assert_non_null(strstr(e.text, "20260101-000000-cnn-2"));
     assert_false(rundir_find("nothing", dir, &e));
     assert_non_null(strstr(e.text, "nothing"));
     assert_true(rundir_find("last", dir, &e)); /* neither the check nor what a script asked for */
-    assert_string_equal(rundir_id(dir), "20260102-000000-mlp");
+    assert_string_equal(rundir_id(dir), "20260102-000001-mlp-ladder");
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/runs/20260103-000000-check/", home);
     assert_true(rundir_find(path, dir, &e));

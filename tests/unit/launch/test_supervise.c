@@ -382,6 +382,43 @@ static void test_scripts_answer_no(void **state)
     json_decref(list);
 }
 
+static void test_unfinished_checkpoints_go(void **state)
+{
+    struct fixture *f = *state;
+    char unfinished[PATH_MAX], whole[PATH_MAX];
+    assert_true(path_join(unfinished, f->dir, "checkpoints/step-4.safetensors.28677.part", NULL));
+    assert_true(path_join(whole, f->dir, "checkpoints/step-2.safetensors", NULL));
+    f->plan.ranks = 1;
+    shell(
+        f,
+        "mkdir checkpoints; cd checkpoints; touch step-4.safetensors.28677.part step-2.safetensors; exit 1");
+    assert_int_equal(chdir(f->dir), 0);
+    assert_int_equal(run(f), 1);
+    assert_int_not_equal(access(unfinished, F_OK), 0);
+    assert_int_equal(access(whole, F_OK), 0);
+}
+
+/* Who has the stream open reads why the run ends. */
+static void test_a_folder_that_is_removed(void **state)
+{
+    struct fixture *f = *state;
+    char answer[256];
+    shell(f, "exec sleep 1000");
+    start(f, answer, sizeof answer);
+    wait_for_file(f, "events.jsonl");
+    struct run_reader *reader = run_reader_open(f->dir, NULL);
+    assert_non_null(reader);
+    json_decref(run_reader_next(reader));
+    while (!rundir_delete(f->dir, NULL)) /* it writes its status meanwhile */
+        assert_int_equal(access(f->dir, F_OK), 0);
+    assert_int_equal(finish(f), 1);
+    bool told = false;
+    for (json_t *event; (event = run_reader_next(reader)); json_decref(event))
+        told |= event_is(event, "job") && strstr(event_text(event, "reason", ""), "was removed while it ran");
+    assert_true(told);
+    run_reader_free(reader);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -400,6 +437,8 @@ int main(void)
         TEST(test_one_supervisor_a_run),
         TEST(test_long_lines_and_broken_bytes),
         TEST(test_scripts_answer_no),
+        TEST(test_unfinished_checkpoints_go),
+        TEST(test_a_folder_that_is_removed),
     };
     return cmocka_run_group_tests_name("supervise", tests, NULL, NULL);
 }

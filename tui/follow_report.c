@@ -1,0 +1,87 @@
+/*
+ * follow_report.c - the report at the end of a run, as text, and what its lines are made with.
+ */
+#include "tui/follow.h"
+#include "tui/sample_view.h"
+#include "tui/text_plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+void text_grouped(char *text, size_t size, double value)
+{
+    char digits[32];
+    if (!isfinite(value)) {
+        snprintf(text, size, "-");
+        return;
+    }
+    snprintf(digits, sizeof digits, "%.0f", value);
+    size_t n = strlen(digits), used = 0;
+    for (size_t i = 0; i < n && used + 2 < size; i++) {
+        text[used++] = digits[i];
+        if (i + 1 < n && (n - 1 - i) % 3 == 0 && digits[i] != '-')
+            text[used++] = ' ';
+    }
+    text[used] = 0;
+}
+
+int follow_columns(void)
+{
+    struct winsize size;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void report_ranks(FILE *to, const struct run_model *m)
+{
+    if (m->rank_count == 0)
+        return;
+    int host_width = 4;
+    for (int i = 0; i < m->rank_count; i++)
+        if ((int)strlen(m->rank_table[i].host) > host_width)
+            host_width = (int)strlen(m->rank_table[i].host);
+    fprintf(to, "\n%5s  %-*s  %-10s %10s %9s %9s %9s\n", "rank", host_width, "host", "device", "samples/s",
+            "compute", "comm", "data");
+    for (int i = 0; i < m->rank_count; i++) {
+        const struct run_rank *r = &m->rank_table[i];
+        char speed[32];
+        text_grouped(speed, sizeof speed, r->samples_per_s);
+        double seconds[] = {r->compute_s, r->comm_s, r->data_s};
+        fprintf(to, "%5d  %-*s  %-10s %10s", r->rank, host_width, r->host, r->device, speed);
+        for (int k = 0; k < 3; k++) {
+            if (isfinite(seconds[k]))
+                fprintf(to, " %6.2f ms", 1e3 * seconds[k]);
+            else
+                fprintf(to, " %9s", "-");
+        }
+        fputc('\n', to);
+    }
+}
+
+void follow_report(FILE *to, const struct run_model *m, bool utf8)
+{
+    char speed[32];
+    double share[3];
+    if (m->loss.count == 0)
+        return;
+    fputc('\n', to);
+    if (isfinite(m->final_accuracy))
+        fprintf(to, "%-14s %.2f %%\n", "test accuracy", 100 * m->final_accuracy);
+    if (isfinite(m->final_loss))
+        fprintf(to, "%-14s %.4f\n", "loss", m->final_loss);
+    text_grouped(speed, sizeof speed, m->final_samples_per_s);
+    fprintf(to, "%-14s %s (whole job, data and optimiser included)\n", "samples/s", speed);
+    if (isfinite(m->wall_s))
+        fprintf(to, "%-14s %.1f s\n", "wall time", m->wall_s);
+    if (run_model_shares(m, share))
+        fprintf(to, "%-14s compute %.0f %%, communication not hidden %.0f %%, data %.0f %%\n",
+                "a step's time", 100 * share[0], 100 * share[1], 100 * share[2]);
+    if (m->have_job && m->job.kind == JOB_TRAIN && m->job.train.reproducible && *m->hash)
+        fprintf(to, "%-14s %s (the same for 1, 2, 4 and 8 ranks)\n", "parameters", m->hash);
+    report_ranks(to, m);
+    fputc('\n', to);
+    text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);
+    samples_print(to, m->samples, m->sample_count, utf8);
+}
