@@ -32,7 +32,9 @@ static bool check_models(const struct trainer *tr, struct error *e)
     const struct model_spec *d = &tr->model;
     char text[64], other[64];
     if (tr->train.vocabulary > 0 || model_shape_elements(d->input) != dataset_sample_elements(&tr->train))
-        return error_set(e, ERROR_INPUT, "the gan's discriminator takes %s, a sample of \"%s\" is %s",
+        return error_set(e, ERROR_INPUT,
+                         "the gan's discriminator takes %s, a sample of \"%s\" is %s; take data with "
+                         "as many numbers a sample (mnist has 784)",
                          model_shape_describe(d->input, text), tr->t->data,
                          tr->train.vocabulary > 0 ? "text" : model_shape_describe(tr->train.shape, other));
     if (d->loss.kind != LOSS_BCE || model_shape_elements(model_output(d)) != 1)

@@ -6,8 +6,10 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/data/text.h"
 #include "engine/spec/schedule.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,30 +21,46 @@ static bool same_shape(struct model_shape a, struct model_shape b)
     return a.kind == b.kind && a.channels == b.channels && a.height == b.height && a.width == b.width;
 }
 
-/* Data of the model's shape, as what --data takes: the best known, else made up. */
+/* The cure: data of the model's shape, by the names that --data takes. */
 static void suggest_data(const struct model_spec *m, char text[128])
 {
+    static const struct {
+        const char *name;
+        struct model_shape shape;
+        int classes; /* 0: one a step */
+    } known[] = {
+        {"mnist", {1, 28, 28, SHAPE_IMAGE}, 10},
+        {"cifar10", {3, 32, 32, SHAPE_IMAGE}, 10},
+        {"text-classes", {TEXT_CLASSES_LENGTH, 1, 1, SHAPE_TOKENS}, 2},
+        {"text-words", {TEXT_WORDS_LENGTH, 1, 1, SHAPE_TOKENS}, TEXT_VOCABULARY},
+        {"text-chars", {TEXT_CHARS_LENGTH, 1, 1, SHAPE_TOKENS}, 0},
+    };
     struct model_shape in = m->input, out = model_output(m);
-    int vocabulary = 0;
+    int vocabulary = 0, classes = m->loss.kind == LOSS_BCE ? 2 : (int)model_shape_elements(out);
+    char shape[64], number[16] = "next";
+    if (in.kind == SHAPE_SEQUENCE) {
+        snprintf(text, 128, "no dataset has such samples");
+        return;
+    }
     for (int i = 0; i < m->layer_count && !vocabulary; i++)
         if (m->layers[i].kind == LAYER_EMBEDDING)
             vocabulary = m->layers[i].vocabulary;
-    int classes = m->loss.kind == LOSS_BCE ? 2 : (int)model_shape_elements(out);
     if (in.kind == SHAPE_TOKENS && out.kind == SHAPE_SEQUENCE)
-        snprintf(text, 128, "synthetic:%d@%d:next:2000", in.channels, vocabulary);
-    else if (in.kind == SHAPE_TOKENS)
-        snprintf(text, 128, "synthetic:%d@%d:%d:2000", in.channels, vocabulary, classes);
-    else if (in.kind != SHAPE_IMAGE)
-        *text = 0;
-    else if (in.height == 1 && in.width == 1)
-        snprintf(text, 128, "synthetic:%d:%d:2000", in.channels, classes);
+        classes = 0;
     else
-        snprintf(text, 128, "%ssynthetic:%dx%dx%d:%d:2000",
-                 classes != 10                                           ? ""
-                 : in.channels == 3 && in.height == 32 && in.width == 32 ? "cifar10 or "
-                 : in.channels == 1 && in.height == 28 && in.width == 28 ? "mnist or "
-                                                                         : "",
-                 in.channels, in.height, in.width, classes);
+        snprintf(number, sizeof number, "%d", classes);
+    if (in.kind == SHAPE_TOKENS)
+        snprintf(shape, sizeof shape, "%d@%d", in.channels, vocabulary);
+    else if (in.height == 1 && in.width == 1)
+        snprintf(shape, sizeof shape, "%d", in.channels);
+    else
+        snprintf(shape, sizeof shape, "%dx%dx%d", in.channels, in.height, in.width);
+    snprintf(text, 128, "take --data ");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (same_shape(known[i].shape, in) && known[i].classes == classes)
+            snprintf(text, 128, "take --data %s or ", known[i].name);
+    size_t used = strlen(text);
+    snprintf(text + used, 128 - used, "synthetic:%s:%s:2000", shape, number);
 }
 
 static bool check_input(const struct model_spec *m, const struct dataset *d, const char *data,
@@ -51,9 +69,9 @@ static bool check_input(const struct model_spec *m, const struct dataset *d, con
     char takes[64], has[64], other[128];
     if (!same_shape(m->input, d->shape)) {
         suggest_data(m, other);
-        return error_set(e, ERROR_INPUT, "model \"%s\" takes samples of %s, dataset \"%s\" has %s%s%s",
+        return error_set(e, ERROR_INPUT, "model \"%s\" takes samples of %s, dataset \"%s\" has %s; %s",
                          m->name, model_shape_describe(m->input, takes), data,
-                         model_shape_describe(d->shape, has), *other ? "; take --data " : "", other);
+                         model_shape_describe(d->shape, has), other);
     }
     for (int i = 0; i < m->layer_count; i++) {
         const struct layer_spec *layer = &m->layers[i];

@@ -70,6 +70,18 @@ says "names the line" "runtime.lua:3:"
 expect "a run-time error, as events" 2 "$ringside" run "$scratch/runtime.lua" --json
 check "the line is one sentence on standard error" grep -q "^ringside: .*runtime.lua:3:" <<<"$err"
 check "no more than one" test "$(wc -l <<<"$err")" -eq 1
+if command -v mpirun >/dev/null; then
+    printf 'r = train { model = "resnet20", steps = 1 }\nprint(r.ok, r.error)\n' | script nested
+    expect "a training that fails" 1 "$ringside" run "$scratch/nested.lua"
+    says "the script learns why" 'false	model "resnet20" takes samples of 3×32×32, dataset "mnist" has 1×28×28'
+    check "standard error names the run and why" grep -q '^ringside: train .*-resnet20-mnist: model "resnet20" takes' <<<"$err"
+    says "and the cure" "take --data cifar10 or synthetic:3x32x32:10:2000"
+    expect "the same, as events" 1 "$ringside" run "$scratch/nested.lua" --json
+    check "the nested event has the reason" grep -q '"ev":"nested".*"state":"ended","ok":false,"reason":"model ' <<<"$out"
+    check "standard error, too, in one line" test "$(grep -c '^ringside: train .*takes samples of' <<<"$err")" = "$(wc -l <<<"$err")"
+else
+    skip "a training that fails" "mpirun is not installed"
+fi
 expect "a file that is not there" 2 "$ringside" run "$scratch/absent.lua"
 expect "a folder" 2 "$ringside" run "$scratch"
 expect "no file" 2 "$ringside" run

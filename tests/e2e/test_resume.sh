@@ -74,6 +74,11 @@ check "a note tells of it" grep -q '"ev":"note".*step-10.*going on from the chec
 curve <<<"$out" | head -n 11 >"$scratch/torn"
 check "the one before does it too" cmp "$scratch/torn" <(sed -n 10,20p "$scratch/straight")
 
+rm "$runs/$(id_of often)"/checkpoints/*
+mkdir "$runs/$(id_of often)/checkpoints/step-10.safetensors"
+expect "a checkpoint that is a folder" 2 "${train[@]}" --resume often --steps 20
+check "is told so" grep -q "^ringside: .*step-10.safetensors is a folder" <<<"$err"
+
 # Where nothing can be written the training goes on, and says so.
 run=$("$ringside" train "${plan[@]}" --threads 1 --pause 0.02 --steps 60 --checkpoint-every 50 --out "$scratch/full" --detach)
 touch "$scratch/full/checkpoints"
