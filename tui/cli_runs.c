@@ -231,7 +231,7 @@ int cli_runs(int argc, char **argv)
     const struct option_command command = {
         .usage =
             "ringside runs [list | watch RUN | stop RUN... | replay RUN | delete RUN... | prune] [options]",
-        .summary = "RUN is an id, a part of one, a path, or 'last'. replay also takes the name of a "
+        .summary = "RUN is an id, a label, a part of one, a path, or 'last'. replay also takes the name of a "
                    "recording that comes\n"
                    "with the course. Ctrl-C ends a watch; the run goes on.",
         .options = options,

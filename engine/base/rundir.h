@@ -51,8 +51,8 @@ bool rundir_create(const char *root, const char *label, char dir[PATH_MAX], stru
 bool rundir_link(const char *dir, const char *label, struct error *e);
 
 /*
- * Finds a run by id, by unique prefix or unique part of an id, by path, or as "last": the newest that is no
- * exercise's check and was not asked for by a script, or else simply the newest.
+ * Finds a run by id, by label, by unique prefix or unique part of an id, by path, or as "last": the newest that is
+ * no exercise's check and was not asked for by a script, or else simply the newest.
  */
 bool rundir_find(const char *name, char dir[PATH_MAX], struct error *e);
 
