@@ -75,7 +75,7 @@ static bool resolve_from(struct job *job, const struct choices *c, struct error 
 {
     struct job_train *t = &job->train;
     char dir[PATH_MAX];
-    if (!rundir_find(c->from, dir, e))
+    if (!rundir_find_trained(c->from, dir, e))
         return false;
     memcpy(*t->eval ? t->eval : t->resume, dir, strlen(dir) + 1);
     if (c->model_given) {

@@ -156,7 +156,8 @@ static int api_train(lua_State *L)
     lua_settop(L, 1);
     record(L, api, "train");
     if (!api->channel)
-        return recorded_training(L);
+        return recorded_training(L); /* full of NaN, which may have become arguments here */
+    lua_args_finite(L, "train");
     lua_api_request(L, api, "train");
     return 1;
 }
@@ -220,8 +221,9 @@ static void print_line(lua_State *L, void *self, const char *text)
 static int api_note(lua_State *L)
 {
     struct lua_api *api = lua_api_of(L);
-    const char *text = luaL_tolstring(L, 1, NULL);
-    emit_note(L, api, text);
+    luaL_tolstring(L, 1, NULL);
+    lua_show_nul(L);
+    emit_note(L, api, lua_tostring(L, -1));
     return 0;
 }
 
@@ -391,8 +393,9 @@ bool lua_api_run(struct lua_api *api, const char *text, size_t length, const cha
     if (!lua_sandbox_load(api->sandbox, text, length, shown, f) || !lua_sandbox_call(api->sandbox, 0, 1, f))
         return api->ended;
     lua_pushcfunction(L, lua_api_model_returned);
-    lua_insert(L, -2);
-    return lua_sandbox_call(api->sandbox, 1, 0, f);
+    lua_pushlightuserdata(L, api);
+    lua_rotate(L, -3, 2);
+    return lua_sandbox_call(api->sandbox, 2, 0, f);
 }
 
 static int push_global(lua_State *L)

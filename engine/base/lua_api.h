@@ -59,6 +59,7 @@ struct lua_api {
     struct lua_sandbox *sandbox;
     struct lua_channel *channel; /* NULL: calls are recorded, not carried out */
     long lines, bytes, points, calls;
+    char returned[16]; /* the type of what the script returned, where that is no model; "": nothing */
 
     /* Of a check. */
     const char *learner_text, *learner_shown; /* NULL: this is no check */
@@ -77,8 +78,13 @@ void lua_api_close(struct lua_api *api);
 bool lua_api_run(struct lua_api *api, const char *text, size_t length, const char *shown,
                  struct lua_fault *f);
 
-/* The model or gan that a script that has run returned, or else described last, as JSON: a new reference. NULL: none. */
+/*
+ * The model or gan that a script that has run returned, or else described last, as JSON: a new reference. NULL and *e:
+ * there is none, or none that JSON can hold.
+ */
 json_t *lua_api_description(struct lua_api *api, struct error *e);
+/* Whether a script that has run described a model. */
+bool lua_api_describes(struct lua_api *api);
 
 /* Whether a script that has run defines a function of its own called `name` and has called nothing of the API. */
 bool lua_api_defines_only(struct lua_api *api, const char *name);

@@ -20,7 +20,7 @@ void lua_api_push_calls(lua_State *L);
 
 /* lua_api_model.c: sets the functions that describe models as fields of the table at the top. */
 void lua_api_model_open(lua_State *L);
-/* Called with what a script returned: where it is a model, that is what the script describes. */
+/* Called with the api and what a script returned: where that is a model, it is what the script describes. */
 int lua_api_model_returned(lua_State *L);
 
 extern const luaL_Reg lua_api_optimizer_functions[]; /* lua_api_optimizer.c */

@@ -120,6 +120,7 @@ static int api_layer(lua_State *L)
     lua_args_check(L, w->name, w->known);
     for (int i = 0; i < MAX_POSITIONS && w->positions[i]; i++)
         rename_position(L, i + 1, w->positions[i]);
+    lua_args_finite(L, w->name);
     for (int i = 0; i < w->needed; i++) {
         if (lua_getfield(L, 1, w->positions[i]) == LUA_TNIL)
             return luaL_error(L, "%s{...} lacks its %s; write %s", w->name, w->positions[i], w->usage);
@@ -326,15 +327,27 @@ void lua_api_model_open(lua_State *L)
 
 int lua_api_model_returned(lua_State *L)
 {
-    if (!lua_istable(L, 1))
-        return 0;
-    lua_pushliteral(L, "layers");
-    lua_pushliteral(L, "generator");
-    if (lua_rawget(L, 1) == LUA_TTABLE || (lua_pop(L, 1), lua_rawget(L, 1)) == LUA_TTABLE) {
-        lua_pushvalue(L, 1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &described_key);
+    struct lua_api *api = lua_touserdata(L, 1);
+    if (lua_istable(L, 2)) {
+        lua_pushliteral(L, "layers");
+        lua_pushliteral(L, "generator");
+        if (lua_rawget(L, 2) == LUA_TTABLE || (lua_pop(L, 1), lua_rawget(L, 2)) == LUA_TTABLE) {
+            lua_pushvalue(L, 2);
+            lua_rawsetp(L, LUA_REGISTRYINDEX, &described_key);
+            return 0;
+        }
     }
+    if (!lua_isnil(L, 2))
+        snprintf(api->returned, sizeof api->returned, "%s", luaL_typename(L, 2));
     return 0;
+}
+
+bool lua_api_describes(struct lua_api *api)
+{
+    lua_State *L = lua_sandbox_state(api->sandbox);
+    bool described = lua_rawgetp(L, LUA_REGISTRYINDEX, &described_key) == LUA_TTABLE;
+    lua_pop(L, 1);
+    return described;
 }
 
 json_t *lua_api_description(struct lua_api *api, struct error *e)
@@ -343,6 +356,9 @@ json_t *lua_api_description(struct lua_api *api, struct error *e)
     json_t *object = NULL;
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &described_key) == LUA_TTABLE)
         object = lua_to_json(L, -1, e);
+    else if (*api->returned)
+        error_set(e, ERROR_INPUT, "it returns a %s, which is no model; let it end with return model{ ... }",
+                  api->returned);
     else
         error_set(e, ERROR_INPUT, "it describes no model; let it end with return model{ ... }");
     lua_pop(L, 1);

@@ -8,6 +8,8 @@ static int described(lua_State *L, const char *name, const struct lua_arg *known
 {
     lua_args_check(L, name, known);
     lua_settop(L, 1);
+    if (lua_api_of(L)->channel) /* what is only recorded may come from a recorded training, full of NaN */
+        lua_args_finite(L, name);
     lua_pushstring(L, name);
     lua_setfield(L, 1, "name");
     return 1;

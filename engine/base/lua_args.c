@@ -1,6 +1,7 @@
 #include "engine/base/lua_args.h"
 
 #include <lauxlib.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,41 @@ static void describe(int types, char *text, size_t size)
             used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " or " : "", names[i].name);
 }
 
+/* "the number 10.5", "the text "two"", "a function": the value at the top, as messages name it. */
+static const char *describe_value(lua_State *L, char *text, size_t size)
+{
+    double n = lua_tonumber(L, -1);
+    switch (lua_type(L, -1)) {
+    case LUA_TNUMBER:
+        if (isnan(n)) /* the sign of a NaN means nothing */
+            snprintf(text, size, "the number nan");
+        else if (lua_isinteger(L, -1))
+            snprintf(text, size, "the number %lld", (long long)lua_tointeger(L, -1));
+        else
+            snprintf(text, size, "the number %.14g", n);
+        break;
+    case LUA_TSTRING: snprintf(text, size, "the text \"%.40s\"", lua_tostring(L, -1)); break;
+    case LUA_TBOOLEAN: snprintf(text, size, "%s", lua_toboolean(L, -1) ? "true" : "false"); break;
+    default: snprintf(text, size, "a %s", luaL_typename(L, -1));
+    }
+    return text;
+}
+
+void lua_args_finite(lua_State *L, const char *function)
+{
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        char key[64], got[80];
+        if (lua_type(L, -1) != LUA_TNUMBER || isfinite(lua_tonumber(L, -1)))
+            continue;
+        describe_value(L, got, sizeof got);
+        if (lua_type(L, -2) == LUA_TSTRING)
+            snprintf(key, sizeof key, "%s", lua_tostring(L, -2));
+        else
+            snprintf(key, sizeof key, "%lld", (long long)lua_tointeger(L, -2));
+        luaL_error(L, "%s{ %s = ... } needs a finite number, but got %s", function, key, got);
+    }
+}
+
 void lua_args_check(lua_State *L, const char *function, const struct lua_arg *known)
 {
     if (lua_isnoneornil(L, 1)) {
@@ -121,11 +157,10 @@ void lua_args_check(lua_State *L, const char *function, const struct lua_arg *kn
         if (!k->key)
             unknown_key(L, function, key, known);
         if (!lua_args_fit(L, k->types)) {
-            char expected[120];
+            char expected[120], got[80];
             describe(k->types, expected, sizeof expected);
-            luaL_error(L, "%s{ %s = ... } needs %s, but got %s %s", function, key, expected,
-                       lua_type(L, -1) == LUA_TNUMBER ? "the number" : luaL_typename(L, -1),
-                       lua_type(L, -1) == LUA_TTABLE ? "" : luaL_tolstring(L, -1, NULL));
+            luaL_error(L, "%s{ %s = ... } needs %s, but got %s", function, key, expected,
+                       describe_value(L, got, sizeof got));
         }
     }
     for (const struct lua_arg *k = known; k->key; k++) {

@@ -24,6 +24,8 @@ struct lua_arg {
 
 /* Raises a Lua error unless argument 1 is a table that fits. Absent (nil) counts as an empty table, and is replaced. */
 void lua_args_check(lua_State *L, const char *function, const struct lua_arg *known);
+/* Raises a Lua error where a value of the table at 1 is NaN or infinite, which a job cannot hold. */
+void lua_args_finite(lua_State *L, const char *function);
 /* Whether the value at the top is of one of the types. */
 bool lua_args_fit(lua_State *L, int types);
 

@@ -97,6 +97,8 @@ static json_t *convert(lua_State *L, int index, struct walk *w)
     case LUA_TSTRING: {
         size_t length;
         const char *text = lua_tolstring(L, index, &length);
+        if (memchr(text, 0, length)) /* JSON's readers refuse it */
+            return fail(w, "a text has a zero byte in it");
         json_t *string = json_stringn(text, length);
         return string ? string : fail(w, "a text is not valid UTF-8");
     }
@@ -153,6 +155,24 @@ void lua_push_json(lua_State *L, const json_t *value)
     case JSON_FALSE: lua_pushboolean(L, json_is_true(value)); break;
     case JSON_NULL: lua_pushnil(L); break;
     }
+}
+
+void lua_show_nul(lua_State *L)
+{
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    if (!memchr(text, 0, length))
+        return;
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (const char *end = text + length; text < end; text++) {
+        if (*text)
+            luaL_addchar(&b, *text);
+        else
+            luaL_addstring(&b, "\xef\xbf\xbd");
+    }
+    luaL_pushresult(&b);
+    lua_remove(L, -2);
 }
 
 static void copy(lua_State *from, int index, lua_State *to, lua_copy_function *function, void *self,

@@ -3,7 +3,7 @@
  *
  * A table with the keys 1..n and no others becomes an array, any other an object (an empty one is an array; numbers
  * as keys become text). JSON has no NaN and no infinity: they become null. What is neither data nor a table (a
- * function, a vector) is an error. Tables deeper than LUA_JSON_DEPTH are an error, which catches cycles too.
+ * function, a vector) is an error, and so is a text with a zero byte. Tables deeper than LUA_JSON_DEPTH are an error, which catches cycles too.
  */
 #ifndef RINGSIDE_BASE_LUA_JSON_H
 #define RINGSIDE_BASE_LUA_JSON_H
@@ -19,6 +19,9 @@ enum { LUA_JSON_DEPTH = 16, LUA_JSON_VALUES = 200000 };
 json_t *lua_to_json(lua_State *L, int index, struct error *e);
 /* Raises a Lua error where memory is short: call it protected. JSON's null becomes nil. */
 void lua_push_json(lua_State *L, const json_t *value);
+
+/* Puts U+FFFD for each NUL byte of the text at the top, which would end it in C. */
+void lua_show_nul(lua_State *L);
 
 /*
  * Pushes on `to` a copy of the value at `index` of `from`, NaN and all; to be called protected in `to`. Functions are

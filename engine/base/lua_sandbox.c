@@ -1,5 +1,6 @@
 #include "engine/base/lua_sandbox.h"
 
+#include "engine/base/lua_json.h"
 #include "engine/base/lua_message.h"
 
 #include <errno.h>
@@ -120,6 +121,7 @@ static int sandbox_print(lua_State *L)
         luaL_addvalue(&b);
     }
     luaL_pushresult(&b);
+    lua_show_nul(L);
     if (s->print)
         s->print(L, s->print_self, lua_tostring(L, -1));
     return 0;

@@ -303,6 +303,35 @@ bool rundir_find(const char *name, char dir[PATH_MAX], struct error *e)
     return found || (is_run(name) && realpath(name, dir)); /* or a folder here, given without a slash */
 }
 
+/* Whether it trains or has trained: a run of --eval only tests, and a replay is another run's events. */
+static bool trained(const char *dir)
+{
+    char replay[PATH_MAX];
+    json_t *job = rundir_read_json(dir, "job.json", NULL);
+    bool yes = job && !strcmp(event_text(job, "kind", ""), "train") &&
+               !*event_text(json_object_get(job, "train"), "eval", "") &&
+               path_join(replay, dir, "replay.json", NULL) && access(replay, F_OK) != 0;
+    json_decref(job);
+    return yes;
+}
+
+bool rundir_find_trained(const char *name, char dir[PATH_MAX], struct error *e)
+{
+    if (strcmp(name, "last") != 0)
+        return rundir_find(name, dir, e);
+    char **dirs;
+    int count, pick = 0;
+    if (!rundir_list(&dirs, &count, e))
+        return false;
+    while (pick < count && !trained(dirs[pick]))
+        pick++;
+    bool found = pick < count
+                     ? path_join(dir, dirs[pick], "", e)
+                     : error_set(e, ERROR_INPUT, "no run has trained yet; 'ringside train' starts one");
+    rundir_list_free(dirs, count);
+    return found;
+}
+
 /* Removes what is in an open folder; does not follow links. */
 static bool remove_inside(int folder, struct error *e)
 {

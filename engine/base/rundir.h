@@ -56,6 +56,9 @@ bool rundir_link(const char *dir, const char *label, struct error *e);
  */
 bool rundir_find(const char *name, char dir[PATH_MAX], struct error *e);
 
+/* The same, but "last" is the newest run that trained: by hand or asked for by a script, no test and no replay. */
+bool rundir_find_trained(const char *name, char dir[PATH_MAX], struct error *e);
+
 /* All runs, newest first: an array of malloc'ed directories; the caller frees each and the array. */
 bool rundir_list(char ***dirs, int *count, struct error *e);
 void rundir_list_free(char **dirs, int count);

@@ -174,6 +174,10 @@ static bool make_absolute(const char *name, char path[PATH_MAX], struct error *e
     char real[PATH_MAX];
     if (!realpath(path, real))
         return error_errno(e, ERROR_INPUT, "%s: %s cannot be opened", name, path);
+    json_t *text = json_string(real); /* as job.json has to hold it */
+    if (!text)
+        return error_set(e, ERROR_INPUT, "%s: the name of %s is not UTF-8; rename it", name, path);
+    json_decref(text);
     memcpy(path, real, strlen(real) + 1);
     return true;
 }
@@ -262,7 +266,7 @@ static bool find_run(char run[PATH_MAX], struct error *e)
     char dir[PATH_MAX];
     if (!*run)
         return true;
-    if (!rundir_find(run, dir, e))
+    if (!rundir_find_trained(run, dir, e))
         return false;
     memcpy(run, dir, strlen(dir) + 1);
     return true;

@@ -234,6 +234,18 @@ static int describe(struct supervision *s, const json_t *model)
     return e.kind == ERROR_INPUT ? 2 : 1;
 }
 
+/* A script that shows nothing looks like one that was never run. */
+static void say_idle(struct supervision *s)
+{
+    char text[PATH_MAX + 160];
+    snprintf(
+        text, sizeof text,
+        "%s ran to its end and shows nothing: it calls neither train{}, allreduce{}, plot{} nor print(), and "
+        "describes no model",
+        s->script->shown);
+    sink_note(s->host.sink, "warn", text, NULL);
+}
+
 /* The exit code. */
 static int conclude(struct supervision *s)
 {
@@ -250,6 +262,15 @@ static int conclude(struct supervision *s)
         return s->stopped || error ? 1 : 2;
     if (json_is_true(json_object_get(s->end, "rank_script")))
         return run_as_ranks(s) ? 0 : 1;
+    const char *unusable = event_text(s->end, "unusable", NULL);
+    if (unusable) {
+        char text[1200];
+        snprintf(text, sizeof text, "%s: %s", s->script->shown, unusable);
+        say(s, text, "", NULL);
+        return 2;
+    }
+    if (json_is_true(json_object_get(s->end, "idle")))
+        say_idle(s);
     json_t *model = described(s);
     int code = model ? describe(s, model) : s->host.nested_failed ? 1 : 0;
     json_decref(model);
@@ -410,6 +431,9 @@ bool lua_host_probe(const char *file, enum lua_host_kind *kind, struct error *e)
             ok = error_set(e, ERROR_INPUT, "%s", event_text(json_object_get(s.end, "fault"), "text", ""));
         else if (json_is_true(json_object_get(s.end, "rank_script")))
             *kind = LUA_HOST_RANK_SCRIPT;
+        const char *unusable = event_text(s.end, "unusable", NULL);
+        if (ok && unusable)
+            ok = error_set(e, ERROR_INPUT, "%s: %s", script.shown, unusable);
         json_t *model = described(&s);
         if (ok && model && *kind == LUA_HOST_SCRIPT && !model_check(model, e))
             ok = error_wrap(e, "%s", script.shown);

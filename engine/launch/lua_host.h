@@ -7,7 +7,8 @@
  * become runs of their own whose events it follows and answers from.
  *
  *   child -> parent   {"event": {...}}   {"call": NAME, "args": ...}   {"end": true, "ok": ..., "fault": {...},
- *                     "model": {...}} (of a script that describes one and calls nothing)
+ *                     "model": {...}} (of a script that describes one and calls nothing; "unusable": "sentence"
+ *                     where that is none, "idle": true where there is nothing at all)
  *   parent -> child   {"value": ...} or {"error": "sentence"}, in answer to a call
  *
  * TERM or a stop file ends the child and stops the runs it asked for. The last event is `done` with ok and, after

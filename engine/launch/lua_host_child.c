@@ -110,6 +110,20 @@ static json_t *fault_object(const struct lua_fault *f)
     return object;
 }
 
+/* What a script describes that ran nothing: the model, why it is none, or that the script did nothing at all. */
+static void add_description(json_t *end, struct lua_api *api, bool rank_script)
+{
+    struct error e = {0};
+    json_t *model = lua_api_description(api, &e);
+    bool silent = api->lines == 0 && !rank_script;
+    if (model)
+        json_object_set_new(end, "model", model);
+    else if (lua_api_describes(api) || (silent && *api->returned))
+        event_set_text(end, "unusable", e.text);
+    else if (silent)
+        json_object_set_new(end, "idle", json_true());
+}
+
 static _Noreturn void child(const struct lua_host_script *script, int fd)
 {
     struct child_channel channel = {{hand_on_event, ask}, fd};
@@ -135,9 +149,10 @@ static _Noreturn void child(const struct lua_host_script *script, int fd)
     ok = loaded && lua_api_run(&api, script->text, script->length, script->shown, &fault);
     json_object_set_new(end, "ok", json_boolean(ok));
     if (ok) {
-        json_object_set_new(end, "rank_script", json_boolean(lua_api_defines_only(&api, "allreduce")));
+        bool rank_script = lua_api_defines_only(&api, "allreduce");
+        json_object_set_new(end, "rank_script", json_boolean(rank_script));
         if (api.calls == 0 && !script->learner_text)
-            json_object_set_new(end, "model", lua_api_description(&api, NULL));
+            add_description(end, &api, rank_script);
     }
     if (!ok && !json_object_get(end, "error"))
         json_object_set_new(end, "fault", fault_object(&fault));

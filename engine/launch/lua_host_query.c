@@ -12,41 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * "last" is the newest training, then the newest run that is neither a script nor a check: the check that asks is a
- * run itself, and would always be the last.
- */
-static bool find_last(char dir[PATH_MAX])
-{
-    char **dirs;
-    int count;
-    bool found = false, training = false;
-    if (!rundir_list(&dirs, &count, NULL))
-        return false;
-    for (int i = 0; i < count; i++) {
-        struct job job;
-        job_defaults(&job, JOB_TRAIN);
-        if (!training && job_load(&job, dirs[i], NULL)) {
-            bool train = job.kind == JOB_TRAIN;
-            if (train || (!found && job.kind != JOB_SCRIPT && job.kind != JOB_CHECK)) {
-                snprintf(dir, PATH_MAX, "%s", dirs[i]);
-                found = true;
-                training = train;
-            }
-        }
-        job_clear(&job);
-        free(dirs[i]);
-    }
-    free(dirs);
-    return found;
-}
-
+/* "last" is the newest training: the check that asks is a run itself, and would always be the last. */
 static bool find(const json_t *args, char dir[PATH_MAX])
 {
     const char *name = json_string_value(args);
-    if (!name || !*name)
-        return false;
-    return strcmp(name, "last") == 0 ? find_last(dir) : rundir_find(name, dir, NULL);
+    return name && (rundir_find_trained(name, dir, NULL) || rundir_find(name, dir, NULL));
 }
 
 static void take_event(json_t *info, const json_t *event)

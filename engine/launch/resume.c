@@ -4,7 +4,7 @@
 
 bool resume_job(const char *run, struct job *job, char dir[PATH_MAX], struct error *e)
 {
-    if (!rundir_find(run, dir, e) || !job_load(job, dir, e))
+    if (!rundir_find_trained(run, dir, e) || !job_load(job, dir, e))
         return false;
     if (job->kind != JOB_TRAIN || *job->train.eval) {
         job_clear(job);

@@ -7,7 +7,7 @@
 #include "engine/spec/job.h"
 
 /*
- * The job of a training run (named as rundir_find takes it), for the caller to change: model, data, recipe
+ * The job of a training run (named as rundir_find_trained takes it), for the caller to change: model, data, recipe
  * and ranks are that run's; label and parent are empty. What is asked for is for the caller to say: resume or
  * eval = dir.
  */

@@ -130,6 +130,10 @@ void job_default_label(const struct job *job, char *label, size_t size);
 /* Checks every field that can be checked without the machine: names, ranges. ERROR_INPUT names the option. */
 bool job_validate(const struct job *job, struct error *e);
 
+/* Sets the field of that name, of the job or of its kind; whole numbers may come as 2.0. ERROR_INPUT: the value does
+ * not fit. */
+bool job_set(struct job *job, const char *field, json_t *value, struct error *e);
+
 json_t *job_to_json(const struct job *job); /* a new reference */
 bool job_from_json(struct job *job, const json_t *object,
                    struct error *e);                                 /* strict: unknown fields are errors */

@@ -5,6 +5,7 @@
 #include "engine/base/rundir.h"
 #include "engine/spec/job_fields.h"
 
+#include <math.h>
 #include <string.h>
 
 static json_t *field_to_json(const struct job *job, const struct job_field *f)
@@ -56,6 +57,19 @@ static bool expected(const struct job_field *f, const char *what, struct error *
     return error_set(e, ERROR_INPUT, "%s: expected %s", f->name, what);
 }
 
+/* Whole numbers may come as 2.0: Lua makes them by division. */
+static bool read_whole(const json_t *value, const struct job_field *f, json_int_t *number, struct error *e)
+{
+    double n = json_number_value(value);
+    if (!json_is_number(value) || n != trunc(n))
+        return expected(f, "a whole number", e);
+    if (!(n >= f->min && n <= f->max)) /* which lies within long long */
+        return error_set(e, ERROR_INPUT, "%s: expected a number from %.12g to %.12g, got %.12g", f->name,
+                         f->min, f->max, n);
+    *number = json_is_integer(value) ? json_integer_value(value) : (json_int_t)n;
+    return true;
+}
+
 static bool list_from_json(struct job *job, const struct job_field *f, const json_t *value, struct error *e)
 {
     if (!json_is_array(value) || json_array_size(value) > (size_t)f->capacity)
@@ -64,17 +78,15 @@ static bool list_from_json(struct job *job, const struct job_field *f, const jso
     char *p = (char *)job + f->offset;
     int n = (int)json_array_size(value);
     for (int i = 0; i < n; i++) {
-        const json_t *item = json_array_get(value, (size_t)i);
-        double number = json_number_value(item);
-        if (!json_is_integer(item) || number < f->min || number > f->max)
-            return error_set(e, ERROR_INPUT, "%s: expected whole numbers from %.12g to %.12g", f->name,
-                             f->min, f->max);
+        json_int_t number;
+        if (!read_whole(json_array_get(value, (size_t)i), f, &number, e))
+            return false;
         if (f->type == INTS)
-            ((int *)p)[i] = (int)json_integer_value(item);
+            ((int *)p)[i] = (int)number;
         else if (f->type == LONGS)
-            ((long *)p)[i] = (long)json_integer_value(item);
+            ((long *)p)[i] = (long)number;
         else
-            ((size_t *)p)[i] = (size_t)json_integer_value(item);
+            ((size_t *)p)[i] = (size_t)number;
     }
     *(int *)((char *)job + f->count_offset) = n;
     return true;
@@ -113,12 +125,9 @@ static bool field_from_json(struct job *job, const struct job_field *f, json_t *
     case SIZE:
     case SEED: break;
     }
-    if (!json_is_integer(value))
-        return expected(f, "a whole number", e);
-    json_int_t number = json_integer_value(value);
-    if ((double)number < f->min || (double)number > f->max)
-        return error_set(e, ERROR_INPUT, "%s: expected a number from %.12g to %.12g, got %lld", f->name,
-                         f->min, f->max, (long long)number);
+    json_int_t number;
+    if (!read_whole(value, f, &number, e))
+        return false;
     if (f->type == INT)
         *(int *)p = (int)number;
     else if (f->type == LONG)
@@ -136,6 +145,14 @@ static const struct job_field *find_field(const struct job_field *fields, const 
         if (!strcmp(fields->name, name))
             return fields;
     return NULL;
+}
+
+bool job_set(struct job *job, const char *field, json_t *value, struct error *e)
+{
+    const struct job_field *f = find_field(job_common_fields, field);
+    if (!f)
+        f = find_field(job_kinds[job->kind].fields, field);
+    return f ? field_from_json(job, f, value, e) : error_set(e, ERROR_INPUT, "unknown field '%s'", field);
 }
 
 static bool section_from_json(struct job *job, const struct job_field *fields, json_t *object,

@@ -114,8 +114,8 @@ static bool read_value(const json_t *value, enum field_type type, void *to)
 static const char *expected(enum field_type type)
 {
     static const char *const words[] = {
-        [FIELD_INT] = "a whole number",
-        [FIELD_PAIR] = "a whole number or two, {height, width}",
+        [FIELD_INT] = "a whole number of at most 2147483647",
+        [FIELD_PAIR] = "a whole number of at most 2147483647 or two, {height, width}",
         [FIELD_REAL] = "a number",
         [FIELD_BOOL] = "true or false",
         [FIELD_SHAPE] = "whole numbers, {channels, height, width} or {steps, features}",

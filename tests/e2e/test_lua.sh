@@ -41,15 +41,46 @@ print(pcall(train, { ranks = "two" }))
 print(pcall(train, { ranks = 0 }))
 print(pcall(train, { model = model { dense { 10 } } }))
 print(pcall(conv2d, { 3 }))
+print(pcall(train, { batch = 10.5 }))
+print(pcall(train, { label = print }))
+for _, args in ipairs { { ranks = 1e9 }, { batch = 1e15 }, { seed = -5 }, { steps = 2 ^ 50 } } do print(pcall(train, args)) end
+for _, key in ipairs { "lr", "clip", "warmup", "seconds", "pause", "gamma" } do
+    print(pcall(train, { [key] = 0 / 0 }))
+    print(pcall(train, { [key] = -1 / 0 }))
+end
+print(pcall(sgd, { momentum = 0 / 0 }))
+print(pcall(dropout, { 1 / 0 }))
+print(pcall(allreduce, { bytes = { 1024, 10.5 } }))
+print(pcall(allreduce, { iters = 0 / 1 }))
+print(pcall(train, { resume = "last" }))
+print(pcall(train, { model = { flatten {}, dense { 10 } } }))
+print("before\0after")
 LUA
 expect "a script runs" 0 "$ringside" run "$scratch/plain.lua"
 says "print" "hello	2"
 says "predict" "predicted: how many times as fast?: 1.5"
 says "an unknown key names the nearest" "train{...} does not know 'btch'; did you mean 'batch'?"
-says "a wrong type is told" "train{ ranks = ... } needs a whole number, but got string two"
+says "a wrong type is told" "train{ ranks = ... } needs a whole number, but got the text \"two\""
 says "a value out of range is told" "ranks: expected"
 says "layers that do not fit are told" "flatten"
 says "a layer without its numbers is told" "conv2d{...} lacks its kernel"
+says "so is a number that is not whole" "train{ batch = ... } needs a whole number, but got the number 10.5"
+says "and a function, without its address" "train{ label = ... } needs a text in quotes, but got a function"$'\n'
+for range in "ranks: expected a number from 1 to 4096, got 1000000000" "batch: expected a number from 1 to 65536, got 1e+15" \
+    "seed: expected a number from 0 to 9.2e+18, got -5" "steps: expected a number from 0 to 1e+12, got 1.1258999" \
+    "iters: expected a number from 1 to 1000000, got 0"; do
+    says "out of range: ${range%%:*}" "$range"
+done
+for key in lr clip warmup seconds pause gamma; do
+    says "$key is no NaN" "train{ $key = ... } needs a finite number, but got the number nan"
+    says "$key is finite" "train{ $key = ... } needs a finite number, but got the number -inf"
+done
+says "nor is an optimiser's number" "sgd{ momentum = ... } needs a finite number, but got the number nan"
+says "nor a layer's" "dropout{ rate = ... } needs a finite number, but got the number inf"
+says "sizes are whole" "bytes: expected a whole number"
+says "a list of layers is no model" "model: expected a name such as"
+says "a script is not its own last training" "resume: no run has trained yet"
+says "a zero byte does not end a line" $'before\xef\xbf\xbdafter'
 expect "the same as events" 0 "$ringside" run "$scratch/plain.lua" --json
 check "events only, the last is done" python3 -c '
 import json, sys
@@ -85,6 +116,13 @@ fi
 expect "a file that is not there" 2 "$ringside" run "$scratch/absent.lua"
 expect "a folder" 2 "$ringside" run "$scratch"
 expect "no file" 2 "$ringside" run
+script nothing </dev/null
+expect "an empty file" 0 "$ringside" run "$scratch/nothing.lua"
+says "is said to show nothing" "nothing.lua ran to its end and shows nothing"
+odd=$scratch/$'bad\xffname.lua'
+echo 'print(1)' >"$odd"
+expect "a file whose name is not UTF-8" 2 "$ringside" run "$odd"
+says "is told so" "is not UTF-8; rename it"
 printf '\x1bLuaS' | script bytecode
 expect "bytecode" 2 "$ringside" run "$scratch/bytecode.lua"
 

@@ -60,6 +60,7 @@ static void test_values(void **state)
     expect("{f = print}", NULL);
     expect("{[{}] = 1}", NULL);
     expect("'\\xff'", NULL);
+    expect("'a\\0b'", NULL);
     expect("(function() local t = {} t.t = t return t end)()", NULL);
     expect("(function() local t = {} for i = 1, 300000 do t[i] = i end return t end)()", NULL);
 }

@@ -129,6 +129,27 @@ static void test_find(void **state)
     assert_false(rundir_find("", dir, &e));
 }
 
+static void test_last_that_trained(void **state)
+{
+    (void)state;
+    char dir[PATH_MAX];
+    struct error e = {0};
+    make_named("20260101-000000-script", "{\"kind\":\"script\"}");
+    assert_false(rundir_find_trained("last", dir, &e));
+    assert_non_null(strstr(e.text, "no run has trained yet"));
+    make_named("20260102-000000-a", "{\"kind\":\"train\",\"train\":{\"eval\":\"\"}}");
+    make_named("20260103-000000-b", "{\"kind\":\"train\",\"parent\":\"20260101-000000-script\"}");
+    make_named("20260104-000000-test", "{\"kind\":\"train\",\"train\":{\"eval\":\"/some/run\"}}");
+    make_named("20260105-000000-script", "{\"kind\":\"script\"}");
+    make_named("20260106-000000-replay", "{\"kind\":\"train\"}");
+    snprintf(dir, sizeof dir, "%s/runs/20260106-000000-replay", home);
+    assert_true(rundir_write(dir, "replay.json", "{}", NULL));
+    assert_true(rundir_find_trained("last", dir, &e));
+    assert_string_equal(rundir_id(dir), "20260103-000000-b");
+    assert_true(rundir_find_trained("test", dir, &e)); /* by name it may be any */
+    assert_string_equal(rundir_id(dir), "20260104-000000-test");
+}
+
 static void test_linked_run(void **state)
 {
     (void)state;
@@ -308,11 +329,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_names),      TEST(test_list_is_newest_first),
-        TEST(test_find),       TEST(test_linked_run),
-        TEST(test_status),     TEST(test_delete_stays_inside),
-        TEST(test_bad_status), TEST(test_write_is_whole),
-        TEST(test_stop_file),  TEST(test_attached),
+        TEST(test_names),
+        TEST(test_list_is_newest_first),
+        TEST(test_find),
+        TEST(test_last_that_trained),
+        TEST(test_linked_run),
+        TEST(test_status),
+        TEST(test_delete_stays_inside),
+        TEST(test_bad_status),
+        TEST(test_write_is_whole),
+        TEST(test_stop_file),
+        TEST(test_attached),
         TEST(test_home),
     };
     return cmocka_run_group_tests_name("rundir", tests, NULL, NULL);

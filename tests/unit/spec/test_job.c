@@ -180,6 +180,42 @@ static void test_strict_json(void **state)
     free(long_label);
 }
 
+static bool set(struct job *job, const char *field, json_t *value, struct error *e)
+{
+    bool ok = job_set(job, field, value, e);
+    json_decref(value);
+    return ok;
+}
+
+static void test_set(void **state)
+{
+    (void)state;
+    struct job job;
+    struct error e = {0};
+    job_defaults(&job, JOB_TRAIN);
+    assert_true(set(&job, "ranks", json_real(3), &e) && set(&job, "batch", json_real(32), &e));
+    assert_true(set(&job, "seed", json_real(7), &e) && set(&job, "lr", json_integer(1), &e));
+    assert_true(job.ranks == 3 && job.train.batch == 32 && job.train.seed == 7 && job.train.lr == 1);
+    const struct {
+        const char *field;
+        json_t *value;
+        const char *sentence;
+    } refused[] = {
+        {"batch", json_real(10.5), "batch: expected a whole number"},
+        {"batch", json_real(1e15), "batch: expected a number from 1 to 65536, got 1e+15"},
+        {"ranks", json_integer(1000000000), "ranks: expected a number from 1 to 4096, got 1000000000"},
+        {"seed", json_integer(-5), "seed: expected a number from 0 to 9.2e+18, got -5"},
+        {"lr", json_null(), "lr: expected a number"},
+        {"bytes", json_integer(4), "unknown field 'bytes'"}, /* another kind's */
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        assert_false(set(&job, refused[i].field, refused[i].value, &e));
+        assert_string_equal(e.text, refused[i].sentence);
+    }
+    assert_true(job.ranks == 3 && job.train.batch == 32 && job.train.seed == 7);
+    job_clear(&job);
+}
+
 static void test_load(void **state)
 {
     (void)state;
@@ -237,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_bounds_need_not_be_epochs),
         cmocka_unit_test(test_strict_json),
+        cmocka_unit_test(test_set),
         cmocka_unit_test(test_load),
         cmocka_unit_test(test_labels_and_rates),
     };
