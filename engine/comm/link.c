@@ -123,11 +123,13 @@ bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e)
     if (bytes < LEAST)
         bytes = LEAST;
     char *from = malloc(bytes), *to = malloc(bytes);
-    bool ok = from && to ? true : error_set(e, ERROR_FAILED, "out of memory for the timing of messages");
-    if (ok) {
+    bool ok = from && to;
+    if (from && to) {
         memset(from, 0, bytes);
         memset(to, 0, bytes);
         ok = measure(c, from, to, bytes, l, e);
+    } else {
+        error_set(e, ERROR_FAILED, "out of memory for the timing of messages");
     }
     free(from);
     free(to);

@@ -103,7 +103,8 @@ float *shm_buffer(struct shm *s, size_t bytes)
     if (s->buffer_count == MAX_BUFFERS || !shared_map(s, bytes ? bytes : 1, &s->buffers[s->buffer_count]))
         return NULL;
     float *mine = s->buffers[s->buffer_count++].base[s->rank];
-    memset(mine, 0, bytes); /* pages of its own core's memory, and none missing later */
+    if (mine)
+        memset(mine, 0, bytes); /* pages of its own core's memory, and none missing later */
     return mine;
 }
 

@@ -2,6 +2,9 @@
 #include "engine/comm/shm_internal.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 struct sum {
     const struct element *type;
@@ -42,13 +45,9 @@ static bool sum_slots(struct shm *s, const struct sum *sum, struct error *e)
 static void stream(void *to, const void *from, size_t bytes)
 {
 #ifdef __SSE2__
-    typedef float four __attribute__((vector_size(16)));
-    size_t whole = bytes / sizeof(four) * sizeof(four);
-    for (size_t i = 0; i < whole; i += sizeof(four)) {
-        four value;
-        memcpy(&value, (const char *)from + i, sizeof value);
-        __builtin_ia32_movntps((float *)((char *)to + i), value);
-    }
+    size_t whole = bytes / sizeof(__m128) * sizeof(__m128);
+    for (size_t i = 0; i < whole; i += sizeof(__m128))
+        _mm_stream_ps((float *)((char *)to + i), _mm_loadu_ps((const float *)((const char *)from + i)));
     memcpy((char *)to + whole, (const char *)from + whole, bytes - whole);
 #else
     memcpy(to, from, bytes);
@@ -58,7 +57,7 @@ static void stream(void *to, const void *from, size_t bytes)
 static void stream_end(void)
 {
 #ifdef __SSE2__
-    __builtin_ia32_sfence();
+    _mm_sfence();
 #endif
 }
 

@@ -66,7 +66,8 @@ static bool make_samples(struct bench_step *s, struct error *e)
 {
     uint32_t rows = (uint32_t)(POOL * s->batch);
     size_t targets = rows * s->target;
-    s->samples = malloc(rows * s->sample * sizeof(float));
+    size_t bytes = rows * s->sample * sizeof(float); /* or int32_t */
+    s->samples = malloc(bytes);
     s->classes = malloc(targets * sizeof *s->classes);
     s->values = malloc(targets * sizeof *s->values);
     s->order = malloc(rows * sizeof *s->order);

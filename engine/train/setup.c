@@ -394,7 +394,7 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     event_set_text(event, "device", "cpu");
     event_set_integer(event, "threads", threads_of(tr));
     event_set_integer(event, "parameters",
-                      (long long)(tr->model.parameters + (tr->gan ? tr->gan->model.parameters : 0)));
+                      (long long)tr->model.parameters + (tr->gan ? (long long)tr->gan->model.parameters : 0));
     event_set_integer(event, "batch", t->batch);
     event_set_integer(event, "global_batch", tr->global_batch);
     event_set_integer(event, "train_samples", tr->train.rows);
