@@ -133,7 +133,7 @@ RUNS = [(name, optimizer, 16, None) for name in ("cnn", "mlp", "odd", "late", "p
     # Rates so small that no loss within ten steps feels a relu which rounding lets through here and not there: resnet50's
     # gradient is of norm 1000 at first, and resnet101's, left out, of 8000: as they begin they amplify every difference.
     ("resnet20", ("sgd", 0.0005), 16, None),
-    ("resnet50", ("sgd", 1e-8), 4, [3, 64, 64]),
+    ("resnet50", ("sgd", 1e-9), 4, [3, 64, 64]),
     ("vgg16", ("sgd", 0.01), 4, [3, 32, 32]),
 ]
 
@@ -199,8 +199,8 @@ def train(name, optimizer, batch, image):
               "batch": batch, "parameter_count": count, "stride": stride, "losses": []}
     if image:
         result["image"] = image
-    # PyTorch's own gradient in float32 is off by 0.0024 in resnet50.
-    result["gradient_tolerance"] = 1e-2 if name == "resnet50" else 1e-4
+    # PyTorch's own gradient in float32 is off by 0.0024 in resnet50 as it begins, and so is what ten steps along it change.
+    result["gradient_tolerance"], result["loss_tolerance"] = (1e-2, 5e-4) if name == "resnet50" else (1e-4, 1e-4)
     for step in range(STEPS):
         update.zero_grad()
         loss = torch_twin.loss(description, module(x), y)
