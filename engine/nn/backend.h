@@ -60,15 +60,16 @@ struct pass_context {
  * of logits, one step of one sample; samples in order, the steps of each in order.
  */
 struct targets {
-    const int32_t *classes; /* cross_entropy: one a row; bce: 0 or 1, one an element */
-    const float *values;    /* mse, and bce where not NULL: one an element, plain */
-    int samples;            /* of the batch that count; the others have no loss and no gradient */
+    const int32_t
+        *classes;        /* cross_entropy, and mse without values: one a row; bce: 0 or 1, one an element */
+    const float *values; /* mse, and bce where not NULL: one an element, plain */
+    int samples;         /* of the batch that count; the others have no loss and no gradient */
 };
 
 /* What the loss of a batch comes to: sums over its rows, for the caller to add up over ranks. */
 struct loss_sum {
     double loss;  /* cross-entropy in nats; bce and mse: a row's mean over its elements */
-    long correct; /* mse: 0 */
+    long correct; /* mse of values: 0 */
     long rows;
 };
 

@@ -145,17 +145,25 @@ CPU_KERNEL static struct row_result binary_cross_entropy(const struct loss_row *
 
 /* --- mean squared error --- */
 
+/* Against numbers; or, without them, against 1 for the label and 0 for all other classes. */
 CPU_KERNEL static struct row_result squared_error(const struct loss_row *r)
 {
     double squares = 0;
     float factor = (float)(2 * r->scale / (double)r->n);
+    size_t label = r->values ? r->n : (size_t)r->classes[0];
     for (size_t i = 0; i < r->n; i++) {
-        float difference = r->out[i] - r->values[i];
+        float difference = r->out[i] - (r->values ? r->values[i] : i == label ? 1.0F : 0.0F);
         squares += (double)difference * (double)difference;
         if (r->grad)
             r->grad[i] = factor * difference;
     }
-    return (struct row_result){.loss = squares / (double)r->n};
+    struct row_result result = {.loss = squares / (double)r->n};
+    if (!r->values) {
+        size_t best = first_of(r->out, r->n, row_max(r->out, r->n));
+        result.predicted = (int32_t)best;
+        result.correct = best == label;
+    }
+    return result;
 }
 
 /* --- all rows --- */
@@ -176,7 +184,10 @@ static struct row_result one_row(const struct loss_spec *loss, const struct targ
     r.smoothing = loss->label_smoothing;
     switch (loss->kind) {
     case LOSS_CROSS_ENTROPY: r.classes = targets->classes + row; return cross_entropy(&r);
-    case LOSS_MSE: r.values = targets->values + at; return squared_error(&r);
+    case LOSS_MSE:
+        r.values = targets->values ? targets->values + at : NULL;
+        r.classes = targets->values ? NULL : targets->classes + row;
+        return squared_error(&r);
     default: break;
     }
     if (targets->values)
@@ -210,7 +221,8 @@ static void all_rows(const struct loss_spec *loss, const struct targets *targets
 static bool check_labels(const struct loss_spec *loss, const struct targets *targets, long rows,
                          size_t classes, struct error *e)
 {
-    for (long r = 0; loss->kind == LOSS_CROSS_ENTROPY && r < rows; r++)
+    bool labels = loss->kind == LOSS_CROSS_ENTROPY || (loss->kind == LOSS_MSE && !targets->values);
+    for (long r = 0; labels && r < rows; r++)
         if (targets->classes[r] < 0 || (size_t)targets->classes[r] >= classes)
             return error_set(
                 e, ERROR_INPUT,

@@ -124,6 +124,41 @@ static void loss_of_nothing(void **state)
     drop(&f);
 }
 
+/* The squared error of classes is that of ones and zeros. */
+static void mse_of_classes(void **state)
+{
+    (void)state;
+    struct fixture f = make("mlp", 3, 1);
+    struct error e = {0};
+    struct loss_sum of_classes, of_values;
+    int32_t labels[3] = {7, 0, 9}, predicted[3];
+    float values[30] = {0}, *input = network_input(f.network),
+          *kept = malloc(f.model.parameters * sizeof(float));
+    for (int i = 0; i < 3; i++)
+        values[i * 10 + labels[i]] = 1;
+    f.network->model.loss.kind = LOSS_MSE;
+    network_init(f.network, 3);
+    for (int i = 0; i < 3 * 784; i++)
+        input[i] = (float)(i * 37 % 101) / 50 - 1;
+    struct targets targets = {.classes = labels, .samples = 3};
+    assert_true(network_gradients(f.network, &targets, 1, &of_classes, &e));
+    memcpy(kept, f.gradients, f.model.parameters * sizeof(float));
+    assert_true(network_evaluate(f.network, &targets, &of_classes, predicted, &e));
+    targets = (struct targets){.values = values, .samples = 3};
+    assert_true(network_gradients(f.network, &targets, 1, &of_values, &e));
+    assert_memory_equal(kept, f.gradients, f.model.parameters * sizeof(float));
+    assert_float_equal(of_classes.loss, of_values.loss, 0);
+    long right = 0;
+    for (int i = 0; i < 3; i++)
+        right += predicted[i] == labels[i];
+    assert_int_equal(of_classes.correct, right);
+    labels[1] = 10;
+    targets = (struct targets){.classes = labels, .samples = 3};
+    assert_false(network_gradients(f.network, &targets, 1, &of_classes, &e));
+    free(kept);
+    drop(&f);
+}
+
 /* A network without gradients does less, and the same: as the trainer's tests of another batch rely on. */
 static void forward_only(void **state)
 {
@@ -210,9 +245,12 @@ static void random_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_reference_convolution), cmocka_unit_test(initial_parameters),
-        cmocka_unit_test(loss_of_nothing),          cmocka_unit_test(forward_only),
-        cmocka_unit_test(where_numbers_end),        cmocka_unit_test(random_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_reference_convolution),
+                                       cmocka_unit_test(initial_parameters),
+                                       cmocka_unit_test(loss_of_nothing),
+                                       cmocka_unit_test(mse_of_classes),
+                                       cmocka_unit_test(forward_only),
+                                       cmocka_unit_test(where_numbers_end),
+                                       cmocka_unit_test(random_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
