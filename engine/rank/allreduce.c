@@ -11,6 +11,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/base/timing.h"
 #include "engine/rank/collective_check.h"
 #include "engine/spec/tuning.h"
 
@@ -66,18 +67,6 @@ struct bench {
     long op_count; /* operations sampled so far */
     bool stopped, right;
 };
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, ascending);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 static bool operate(struct bench *b, const struct one *one, const struct area *x, struct hop_log *log,
                     struct error *e)
@@ -215,7 +204,7 @@ static bool measure(struct bench *b, int size, const struct area *x, struct erro
                 return false;
         }
     for (int k = 0; k < b->case_count && !b->stopped; k++) {
-        double time = median(b->times + k * most, done); /* sorts them */
+        double time = timing_median(b->times + k * most, done); /* sorts them */
         if (b->tuned)
             b->tuned[size * b->algo_count + k] = b->times[k * most];
         if (!report(b, &b->cases[k], x->bytes, time, done, e))

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Shares of the seconds that the job gives. The rest goes to the layers and the training step. */
@@ -67,25 +66,6 @@ bool bench_has(const struct job *job, const char *part)
 bool bench_stopped(const struct bench *b)
 {
     return rundir_stop_requested(b->rundir);
-}
-
-double bench_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double bench_median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, ascending);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 json_t *bench_point(const struct bench *b, const char *title, const char *series, double x, double y,

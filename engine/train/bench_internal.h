@@ -21,11 +21,6 @@ struct bench {
 json_t *bench_point(const struct bench *b, const char *title, const char *series, double x, double y,
                     const char *label);
 
-/* Seconds on a clock that only goes forward. */
-double bench_clock(void);
-/* The middle one of the n values, which are put in order; the mean of the two in the middle where n is even. */
-double bench_median(double *values, int n);
-
 /* bench_layers.c: the model's layers, each on the roof of `threads` threads. */
 bool bench_layers(struct bench *b, double peak, double bandwidth, struct error *e);
 

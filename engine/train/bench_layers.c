@@ -6,6 +6,7 @@
  * that the backend does in one go (a convolution and its relu) are one point.
  */
 #include "engine/base/event.h"
+#include "engine/base/timing.h"
 #include "engine/nn/network.h"
 #include "engine/nn/roofline/roofline.h"
 #include "engine/train/bench_internal.h"
@@ -77,16 +78,16 @@ static bool time_stages(struct network *n, double seconds, double *times, struct
     if (!taken)
         return error_set(e, ERROR_FAILED, "out of memory");
     bool ok = network_forward(n, true, e); /* warms up, and fills in the context */
-    double begin = bench_clock();
+    double begin = timing_now();
     int rounds = 0;
-    for (; ok && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || bench_clock() - begin < seconds); rounds++)
+    for (; ok && rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || timing_now() - begin < seconds); rounds++)
         for (int s = 1; ok && s < n->stage_count; s++) {
-            double start = bench_clock();
+            double start = timing_now();
             ok = n->backend->ops->forward(n->stages[s], &n->context, e);
-            taken[s * MOST_ROUNDS + rounds] = bench_clock() - start;
+            taken[s * MOST_ROUNDS + rounds] = timing_now() - start;
         }
     for (int s = 1; ok && s < n->stage_count; s++)
-        times[s] = bench_median(taken + s * MOST_ROUNDS, rounds);
+        times[s] = timing_median(taken + s * MOST_ROUNDS, rounds);
     free(taken);
     return ok;
 }

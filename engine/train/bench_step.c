@@ -1,6 +1,7 @@
 #include "engine/train/bench_step.h"
 
 #include "engine/base/random.h"
+#include "engine/base/timing.h"
 #include "engine/nn/optimizer.h"
 #include "engine/train/bench_internal.h"
 
@@ -167,13 +168,13 @@ size_t bench_step_parameters(const struct bench_step *s)
 
 bool bench_step_run(struct bench_step *s, double seconds, long *samples, double *taken, struct error *e)
 {
-    double begin = bench_clock();
+    double begin = timing_now();
     *samples = 0;
     do {
         if (!take_step(s, e))
             return false;
         *samples += s->batch;
-        *taken = bench_clock() - begin;
+        *taken = timing_now() - begin;
     } while (*taken < seconds);
     return true;
 }

@@ -3,6 +3,7 @@
  * what slows the machine for a while slows both; the ratio is the median of the rounds' own.
  */
 #include "engine/base/event.h"
+#include "engine/base/timing.h"
 #include "engine/train/bench_internal.h"
 #include "engine/train/bench_peer.h"
 #include "engine/train/bench_step.h"
@@ -58,15 +59,15 @@ static bool tell(struct bench *b, int threads, struct figures *f, const char *pe
 {
     if (f->rounds == 0)
         return true;
-    json_t *point = step_point(b, "ringside", threads, bench_median(f->ours, f->rounds));
+    json_t *point = step_point(b, "ringside", threads, timing_median(f->ours, f->rounds));
     event_set_integer(point, "rounds", f->rounds);
     event_set_number(point, "low", f->ours[0]); /* in order since their median was taken */
     event_set_number(point, "high", f->ours[f->rounds - 1]);
-    double theirs = peer ? bench_median(f->theirs, f->rounds) : NAN;
+    double theirs = peer ? timing_median(f->theirs, f->rounds) : NAN;
     if (peer) {
         event_set_text(point, "peer", peer);
         event_set_number(point, "peer_samples_per_s", theirs);
-        event_set_number(point, "ratio", bench_median(f->ratio, f->rounds));
+        event_set_number(point, "ratio", timing_median(f->ratio, f->rounds));
         event_set_number(point, "ratio_low", f->ratio[0]);
         event_set_number(point, "ratio_high", f->ratio[f->rounds - 1]);
     }

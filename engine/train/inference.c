@@ -9,13 +9,13 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/base/timing.h"
 #include "engine/train/checkpoint.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const int batches[] = {1, 8, 32, 128, 512};
 enum { BATCHES = sizeof batches / sizeof *batches, LEAST_PASSES = 5, MOST_PASSES = 1000 };
@@ -32,20 +32,6 @@ bool trainer_load_tested(struct trainer *tr, struct error *e)
     if (c.epoch > 0) /* as that run counted them, with its ranks and its batch */
         tr->order.steps_per_epoch = lround((double)c.step / c.epoch);
     return true;
-}
-
-/* Monotonic, in seconds. */
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 static bool fill_input(struct network *n, const struct dataset *d, struct error *e)
@@ -66,18 +52,17 @@ static bool fill_input(struct network *n, const struct dataset *d, struct error 
 /* The median time of a forward pass. */
 static bool time_passes(struct network *n, double *latency, struct error *e)
 {
-    double times[MOST_PASSES], began = now();
+    double times[MOST_PASSES], began = timing_now();
     int count = 0;
     if (!network_forward(n, false, e)) /* the first one makes what it needs */
         return false;
-    while (count < MOST_PASSES && (count < LEAST_PASSES || now() - began < MEASURE_S)) {
-        double before = now();
+    while (count < MOST_PASSES && (count < LEAST_PASSES || timing_now() - began < MEASURE_S)) {
+        double before = timing_now();
         if (!network_forward(n, false, e))
             return false;
-        times[count++] = now() - before;
+        times[count++] = timing_now() - before;
     }
-    qsort(times, (size_t)count, sizeof *times, ascending);
-    *latency = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+    *latency = timing_median(times, count);
     return true;
 }
 

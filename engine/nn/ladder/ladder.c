@@ -4,13 +4,13 @@
 #include "engine/nn/ladder/ladder.h"
 
 #include "engine/base/random.h"
+#include "engine/base/timing.h"
 #include "engine/nn/cpu.h"
 
 #include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { LEAST_TIMES = 3, MOST_TIMES = 101, CHECKED_ROWS = 64 };
 
@@ -32,19 +32,6 @@ double ladder_flops(struct ladder_sizes s)
 double ladder_bytes(struct ladder_sizes s)
 {
     return sizeof(float) * ((double)s.m * s.k + (double)s.k * s.n + (double)s.m * s.n);
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /*
@@ -91,16 +78,15 @@ static bool measure(const struct ladder_rung *rung, int n, double seconds, float
         return false;
     result->error = worst_error(n, a, b, c, sums, sums + n);
     result->bound = n * 0.5 * (double)FLT_EPSILON;
-    double times[MOST_TIMES], begin = now();
+    double times[MOST_TIMES], begin = timing_now();
     int count = 0;
-    while (count < LEAST_TIMES || (count < MOST_TIMES && now() - begin < seconds)) {
-        double start = now();
+    while (count < LEAST_TIMES || (count < MOST_TIMES && timing_now() - begin < seconds)) {
+        double start = timing_now();
         if (!rung->product(s, a, b, c, e))
             return false;
-        times[count++] = now() - start;
+        times[count++] = timing_now() - start;
     }
-    qsort(times, (size_t)count, sizeof *times, ascending);
-    result->time_s = count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+    result->time_s = timing_median(times, count);
     result->times = count;
     return true;
 }
