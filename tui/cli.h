@@ -32,6 +32,12 @@ bool cli_options(const struct option_command *command, int argc, char **argv, ch
 /* The same for a command that takes options only. */
 bool cli_options_only(const struct option_command *command, int argc, char **argv, int *code);
 
+struct job;
+
+/* Checks the job whose fields are the command's options, starts it (out: its folder, "" for one of its own) and
+ * follows it, or prints where it is and leaves it running. Returns the exit code. */
+int cli_measure(const struct job *job, const char *out, bool detach, bool json);
+
 /* Prints "ringside: TEXT" on standard error and returns the error's kind as the exit code. */
 int cli_fail(const struct error *e);
 

@@ -1,12 +1,10 @@
 /*
  * cli_allreduce.c - `ringside allreduce`: times allreduce algorithms on real ranks, and checks their sums.
  */
-#include "engine/base/rundir.h"
 #include "engine/launch/launch.h"
 #include "engine/spec/collective.h"
 #include "engine/spec/cost.h"
 #include "tui/cli.h"
-#include "tui/follow.h"
 #include "tui/options.h"
 
 #include <stdio.h>
@@ -57,7 +55,6 @@ static void formulas(char *text, size_t size)
 int cli_allreduce(int argc, char **argv)
 {
     struct job job;
-    struct error e = {0};
     bool json = false, detach = false, sizes_given = false, algo_given = false;
     char more[4096];
     struct option_sizes sizes = {0};
@@ -129,17 +126,5 @@ int cli_allreduce(int argc, char **argv)
         a->sizes = sizes.count;
         memcpy(a->bytes, sizes.value, sizeof a->bytes);
     }
-    if (!job_validate(&job, &e)) {
-        struct error plain = e;
-        error_set(&e, plain.kind, "--%s", plain.text);
-        return cli_fail(&e);
-    }
-    char dir[PATH_MAX];
-    if (!(*out ? launch_start_in(&job, out, dir, &e) : launch_start(&job, dir, &e)))
-        return cli_fail(&e);
-    if (detach) {
-        puts(*out ? dir : rundir_id(dir));
-        return 0;
-    }
-    return follow_run(dir, &(struct follow){.json = json});
+    return cli_measure(&job, out, detach, json);
 }

@@ -1,20 +1,16 @@
 /*
  * cli_bench.c - `ringside bench`: this machine's figures beside its peers'.
  */
-#include "engine/base/rundir.h"
 #include "engine/launch/launch.h"
 #include "engine/launch/plan.h"
 #include "tui/cli.h"
-#include "tui/follow.h"
 #include "tui/options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 int cli_bench(int argc, char **argv)
 {
     struct job job;
-    struct error e = {0};
     bool json = false, detach = false, ranks_given = false;
     char out[PATH_MAX] = "";
     job_defaults(&job, JOB_BENCH);
@@ -52,17 +48,5 @@ int cli_bench(int argc, char **argv)
         return code;
     if (!ranks_given && !strstr(b->parts, "allreduce"))
         job.ranks = 1; /* nobody is needed but the one that measures */
-    if (!job_validate(&job, &e)) {
-        struct error plain = e;
-        error_set(&e, plain.kind, "--%s", plain.text);
-        return cli_fail(&e);
-    }
-    char dir[PATH_MAX];
-    if (!(*out ? launch_start_in(&job, out, dir, &e) : launch_start(&job, dir, &e)))
-        return cli_fail(&e);
-    if (detach) {
-        puts(*out ? dir : rundir_id(dir));
-        return 0;
-    }
-    return follow_run(dir, &(struct follow){.json = json});
+    return cli_measure(&job, out, detach, json);
 }

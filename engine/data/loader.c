@@ -1,12 +1,12 @@
 #include "engine/data/loader.h"
 
+#include "engine/base/timing.h"
 #include "engine/data/source.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { READY = 2 }; /* batches made ahead */
 
@@ -27,13 +27,6 @@ struct loader {
     uint8_t *inputs[READY];
     int32_t *classes[READY];
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static bool make_part(struct loader *l, void *inputs, int32_t *classes, struct error *e)
 {
@@ -151,9 +144,9 @@ static bool take(struct loader *l, void *inputs, int32_t *classes, struct error 
 
 bool loader_next(struct loader *l, void *inputs, int32_t *classes, double *data_s, struct error *e)
 {
-    double began = now();
+    double began = timing_now();
     bool ok = l->started ? take(l, inputs, classes, e) : make_part(l, inputs, classes, e);
-    *data_s += now() - began;
+    *data_s += timing_now() - began;
     return ok;
 }
 

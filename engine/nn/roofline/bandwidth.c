@@ -7,6 +7,7 @@
  */
 #include "engine/nn/roofline/roofline.h"
 
+#include "engine/base/timing.h"
 #include "engine/nn/cpu.h"
 
 #include <math.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -29,13 +29,6 @@ enum {
 /* Where the cache's size is unknown: what is likely. Where memory is short, less than four times the cache. */
 #define LIKELY_CACHE ((size_t)32 << 20)
 #define MOST_BYTES ((size_t)1 << 30)
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* The kernel's list of caches, since sysconf knows nothing on some processors; the largest is the last. */
 size_t roofline_cache_bytes(void)
@@ -85,14 +78,14 @@ static double fastest_piece(float *const arrays[3], size_t n, int threads, bool 
             float *a = arrays[0] + from;
 #pragma omp barrier
 #pragma omp master
-            begin = now();
+            begin = timing_now();
             if (copy)
                 memcpy(a, arrays[1] + from, length * sizeof *a);
             else
                 triad(a, arrays[1] + from, arrays[2] + from, length);
 #pragma omp barrier
 #pragma omp master
-            best = fmin(best, now() - begin);
+            best = fmin(best, timing_now() - begin);
         }
     }
     return best;
@@ -125,9 +118,9 @@ bool roofline_bandwidth(int threads, double seconds, struct roofline_bandwidth *
             madvise(arrays[i], bytes, MADV_HUGEPAGE); /* fewer misses of the TLB; without it, so be it */
     }
     if (ok) {
-        double best[2] = {INFINITY, INFINITY}, begin = now(), piece = (double)bytes / PIECES;
+        double best[2] = {INFINITY, INFINITY}, begin = timing_now(), piece = (double)bytes / PIECES;
         first_touch(arrays, n, threads);
-        for (int round = 0; round < LEAST_ROUNDS || now() - begin < seconds; round++)
+        for (int round = 0; round < LEAST_ROUNDS || timing_now() - begin < seconds; round++)
             for (int copy = 0; copy < 2; copy++)
                 best[copy] = fmin(best[copy], fastest_piece(arrays, n, threads, copy));
         *result = (struct roofline_bandwidth){.triad = 3 * piece / best[0],

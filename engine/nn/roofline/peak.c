@@ -8,10 +8,10 @@
  */
 #include "engine/nn/roofline/roofline.h"
 
+#include "engine/base/timing.h"
 #include "engine/nn/cpu.h"
 
 #include <math.h>
-#include <time.h>
 
 enum { ROUNDS = 4096, SHAPES = 2 };
 
@@ -48,13 +48,6 @@ static const struct shape {
     {wide_chains, 2.0 * ROUNDS * 12 * 16},
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* A slice of time on every thread at once: what they did, over how long the slowest took. */
 static double slice(const struct shape *shape, int threads, double seconds, float *keep)
 {
@@ -62,11 +55,11 @@ static double slice(const struct shape *shape, int threads, double seconds, floa
     float sum = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : flops, sum) reduction(max : longest)
     {
-        double begin = now();
+        double begin = timing_now();
         do {
             sum += shape->run(0.5F, 1.0F); /* goes to 2 and stays there: no infinities, no denormals */
             flops += shape->flops;
-            longest = now() - begin;
+            longest = timing_now() - begin;
         } while (longest < seconds);
     }
     *keep += sum;
@@ -75,12 +68,12 @@ static double slice(const struct shape *shape, int threads, double seconds, floa
 
 double roofline_peak(int threads, double seconds)
 {
-    double best = 0, begin = now();
+    double best = 0, begin = timing_now();
     float keep = 0;
     int i = 0;
     do
         best = fmax(best, slice(&shapes[i++ % SHAPES], threads, SLICE_S, &keep));
-    while (now() - begin < seconds);
+    while (timing_now() - begin < seconds);
     return isfinite(keep) ? best : 0;
 }
 
