@@ -125,7 +125,7 @@ static bool field_from_json(struct job *job, const struct job_field *f, json_t *
     case SIZE:
     case SEED: break;
     }
-    json_int_t number;
+    json_int_t number = 0;
     if (!read_whole(value, f, &number, e))
         return false;
     if (f->type == INT)
