@@ -89,9 +89,3 @@ const char *comm_auto_choose(struct comm *c, size_t bytes, const void *from, con
     /* A table made while memory could be shared may meet a start where it cannot. */
     return !strcmp(algo, "shm") && !comm_shares_memory(c) ? "mpi" : algo;
 }
-
-void comm_auto_free(struct comm *c)
-{
-    free(c->automatic);
-    c->automatic = NULL;
-}

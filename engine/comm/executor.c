@@ -1,6 +1,7 @@
 #include "engine/comm/executor.h"
 
-#include "engine/comm/comm_internal.h"
+#include "engine/base/sink.h"
+#include "engine/comm/hop_log.h"
 #include "engine/comm/idle.h"
 
 #include <stdlib.h>

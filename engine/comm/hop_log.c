@@ -106,7 +106,7 @@ bool hop_log_emit(struct comm *c, struct hop_log *log, long op, const char *algo
     if (!mpi_ok(MPI_Igatherv(log->records, bytes, MPI_BYTE, all, counts, offsets, MPI_BYTE, 0, c->collective,
                              &request),
                 "gathering the hops", e) ||
-        !comm_wait(c, &request, "gathering the hops", e))
+        !fault_wait(&c->faults, &request, "gathering the hops", e))
         goto end;
     ok = true;
     if (c->rank == 0 && sink) {

@@ -4,7 +4,8 @@
  * A pending holds the MPI_Request and, for a receive, the number of bytes that must come: MPI accepts shorter
  * messages silently, so the length is checked when the message is there.
  */
-#include "engine/comm/comm_internal.h"
+#include "engine/comm/mpi_transport.h"
+
 #include "engine/comm/idle.h"
 
 #include <limits.h>
@@ -22,16 +23,6 @@ enum { HANDLE_SEND = 1, HANDLE_RECV = 2 };
 
 /* While a test finds nothing, how often rank 0 looks whether another rank has reported an error. */
 enum { FAULT_INTERVAL = 256 };
-
-bool mpi_ok(int code, const char *doing, struct error *e)
-{
-    if (code == MPI_SUCCESS)
-        return true;
-    char text[MPI_MAX_ERROR_STRING] = "unknown error";
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    return error_set(e, ERROR_FAILED, "%s: MPI reports: %s", doing, text);
-}
 
 static void pending_set(struct pending *p, MPI_Request request, uintptr_t what)
 {
@@ -126,7 +117,7 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
     int done = 0;
     int code = MPI_Test(&kept.request, &done, &status);
     if (code == MPI_SUCCESS && !done) {
-        if (++m->busy % FAULT_INTERVAL || fault_check(m->home, e))
+        if (++m->busy % FAULT_INTERVAL || fault_check(m->faults, e))
             return PROGRESS_BUSY;
         MPI_Request_free(&kept.request); /* nobody waits for it any more; the job is about to end */
         memset(p, 0, sizeof *p);
@@ -173,55 +164,15 @@ static const struct transport_ops mpi_ops = {
     .wait = wait_all,
 };
 
-void mpi_transport_init(struct mpi_transport *t, struct comm *home, MPI_Comm comm, int rank, int size)
+void mpi_transport_init(struct mpi_transport *t, struct fault_channel *faults, MPI_Comm comm, bool crowded)
 {
-    *t = (struct mpi_transport){.comm = comm, .home = home};
-    t->transport = (struct transport){.ops = &mpi_ops, .self = t, .rank = rank, .size = size};
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    *t = (struct mpi_transport){.comm = comm, .faults = faults};
+    t->transport =
+        (struct transport){.ops = &mpi_ops, .self = t, .rank = rank, .size = size, .crowded = crowded};
     /* Open MPI can be told to yield wherever it looks for messages in vain; a second yield costs a turn of all ranks. */
     const char *yields = getenv("OMPI_MCA_mpi_yield_when_idle");
     t->transport.yields = yields && strcmp(yields, "1") == 0;
-}
-
-bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e)
-{
-    *t = NULL;
-    MPI_Comm group = MPI_COMM_NULL;
-    struct mpi_transport *m = calloc(1, sizeof *m);
-    if (!m)
-        return error_set(e, ERROR_FAILED, "out of memory for a group of ranks");
-    if (!mpi_ok(MPI_Comm_split(c->collective, colour >= 0 ? colour : MPI_UNDEFINED, c->rank, &group),
-                "making a group of ranks", e)) {
-        free(m);
-        return false;
-    }
-    if (group == MPI_COMM_NULL) {
-        free(m);
-        return true;
-    }
-    int rank, ranks;
-    MPI_Comm_set_errhandler(group, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(group, &rank);
-    MPI_Comm_size(group, &ranks);
-    mpi_transport_init(m, c, group, rank, ranks);
-    m->transport.crowded = c->data.transport.crowded;
-    *t = &m->transport;
-    return true;
-}
-
-bool comm_transport_split(struct comm *c, int ranks, struct transport **t, struct error *e)
-{
-    *t = NULL;
-    if (ranks < 1 || ranks > c->size)
-        return error_set(e, ERROR_INPUT, "a group of %d ranks was asked for, but the job has %d", ranks,
-                         c->size);
-    return comm_transport_group(c, c->rank < ranks ? 0 : -1, t, e);
-}
-
-void comm_transport_free(struct transport *t)
-{
-    if (!t)
-        return;
-    struct mpi_transport *m = t->self;
-    MPI_Comm_free(&m->comm);
-    free(m);
 }

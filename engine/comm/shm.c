@@ -61,19 +61,20 @@ static bool shared_map(struct shm *s, size_t bytes, struct shared *m)
     return everywhere;
 }
 
-struct shm *shm_new(struct comm *c, MPI_Comm host, char why[256])
+struct shm *shm_new(struct fault_channel *faults, MPI_Comm host, bool crowded, char why[256])
 {
     struct shm *s = calloc(1, sizeof *s);
     snprintf(why, 256, "out of memory");
     if (!s)
         return NULL;
-    s->comm = c;
+    s->faults = faults;
+    s->crowded = crowded;
     s->host = host;
     MPI_Comm_rank(host, &s->rank);
     MPI_Comm_size(host, &s->ranks);
     long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     s->from = calloc((size_t)s->ranks, sizeof *s->from);
-    s->slot_bytes = c->data.transport.crowded ? WIDE_SLOT : SLOT;
+    s->slot_bytes = crowded ? WIDE_SLOT : SLOT;
     s->cache_bytes = cache > 0 ? (size_t)cache : (size_t)16 << 20;
     if (!shared_map(s, sizeof(struct flag) + SLOTS * s->slot_bytes + STAGES * (size_t)STAGE, &s->control)) {
         snprintf(
@@ -125,10 +126,10 @@ bool shm_step(struct shm *s, struct error *e)
 {
     uint64_t tick = ++s->tick;
     atomic_store_explicit(&shm_flag(s, s->rank)->count, tick, memory_order_release);
-    struct idle idle = idle_start(s->comm->data.transport.crowded);
+    struct idle idle = idle_start(s->crowded);
     for (int r = 0; r < s->ranks; r++)
         while (atomic_load_explicit(&shm_flag(s, r)->count, memory_order_acquire) < tick) {
-            if (idle.polls % 256 == 255 && !fault_check(s->comm, e))
+            if (idle.polls % 256 == 255 && !fault_check(s->faults, e))
                 return false;
             idle_step(&idle);
         }

@@ -20,10 +20,13 @@
 #include <stddef.h>
 
 struct shm;
-struct comm;
+struct fault_channel;
 
-/* host: the ranks of this host, all of which call it; kept. NULL: not here, `why` says for what reason. */
-struct shm *shm_new(struct comm *c, MPI_Comm host, char why[256]);
+/*
+ * host: the ranks of this host, all of which call it; kept, as is faults, which is looked at while waiting.
+ * crowded: they are more than the cores. NULL: not here, `why` says for what reason.
+ */
+struct shm *shm_new(struct fault_channel *faults, MPI_Comm host, bool crowded, char why[256]);
 void shm_free(struct shm *s);
 
 /*

@@ -4,7 +4,7 @@
 #ifndef RINGSIDE_COMM_SHM_INTERNAL_H
 #define RINGSIDE_COMM_SHM_INTERNAL_H
 
-#include "engine/comm/comm_internal.h"
+#include "engine/comm/fault.h"
 #include "engine/comm/shm.h"
 
 #include <stdatomic.h>
@@ -35,7 +35,8 @@ struct shared {
 };
 
 struct shm {
-    struct comm *comm;
+    struct fault_channel *faults;
+    bool crowded; /* more ranks than cores */
     MPI_Comm host;
     int rank, ranks;
     struct shared control; /* of each rank: its flag, then its slots */

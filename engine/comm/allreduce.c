@@ -1,0 +1,123 @@
+/* allreduce.c - the allreduce by its name: MPI's, in shared memory, or a schedule, whose plans are kept. */
+#include "engine/comm/comm_internal.h"
+#include "engine/comm/executor.h"
+#include "engine/comm/shm.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static void mpi_add_bf16(void *from, void *to, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    element_bf16.add(to, from, (size_t)*n);
+}
+
+bool comm_mpi_type(struct comm *c, const struct element *type, MPI_Datatype *name, MPI_Op *sum,
+                   struct error *e)
+{
+    *name = type == &element_f32 ? MPI_FLOAT : type == &element_f64 ? MPI_DOUBLE : MPI_UINT16_T;
+    *sum = MPI_SUM;
+    if (type != &element_bf16)
+        return true;
+    if (c->sum_bf16 == MPI_OP_NULL &&
+        !mpi_ok(MPI_Op_create(mpi_add_bf16, 1, &c->sum_bf16), "making MPI's sum of bf16", e))
+        return false;
+    *sum = c->sum_bf16;
+    return true;
+}
+
+static bool mpi_allreduce(struct comm *c, const struct element *type, const void *from, void *to, size_t n,
+                          struct error *e)
+{
+    MPI_Datatype name;
+    MPI_Op sum;
+    if (!comm_mpi_type(c, type, &name, &sum, e))
+        return false;
+    for (size_t at = 0; at < n; at += MPI_PIECE) {
+        int piece = n - at < MPI_PIECE ? (int)(n - at) : MPI_PIECE;
+        const void *source = from == to ? MPI_IN_PLACE : (const char *)from + at * type->bytes;
+        if (!mpi_ok(MPI_Allreduce(source, (char *)to + at * type->bytes, piece, name, sum, c->collective),
+                    "MPI_Allreduce", e))
+            return false;
+    }
+    return true;
+}
+
+/* "hierarchical" without a number goes by the hosts that there are. */
+static bool with_hosts(const struct comm *c, const char *algo, char name[32], struct error *e)
+{
+    snprintf(name, 32, "%s", algo);
+    if (strcmp(algo, "hierarchical") != 0)
+        return true;
+    if (c->ranks_per_host == 0)
+        return error_set(
+            e, ERROR_INPUT,
+            "hierarchical: every host needs as many ranks, numbered one after the other; start them "
+            "so (mpirun --map-by slot), or take another algorithm");
+    snprintf(name, 32, "hierarchical:%d", c->ranks_per_host);
+    return true;
+}
+
+static bool shm_check(const struct comm *c, struct error *e)
+{
+    if (c->host_ranks < c->size)
+        return error_set(
+            e, ERROR_INPUT,
+            "shm sums in the memory of one host, and these ranks are on several; take hierarchical or ring");
+    return c->shm || error_set(e, ERROR_MISSING, "shm: %s; take ring or mpi", c->no_shm);
+}
+
+struct plan *comm_plan(struct comm *c, enum collective op, const char *algo, const struct element *type,
+                       size_t n, struct error *e)
+{
+    struct plan_cache *cache = &c->plans;
+    int oldest = 0;
+    for (int i = 0; i < COMM_PLANS; i++) {
+        struct kept_plan *k = &cache->kept[i];
+        if (k->plan && k->length == n && plan_element(k->plan) == type &&
+            strcmp(plan_schedule(k->plan)->algo, algo) == 0) {
+            k->used = ++cache->clock;
+            return k->plan;
+        }
+        if (k->used < cache->kept[oldest].used)
+            oldest = i;
+    }
+    struct schedule s;
+    if (!(op == ALLREDUCE ? schedule_make(&s, algo, c->size, n, e)
+                          : schedule_collective(&s, op, c->size, n, e)))
+        return NULL;
+    struct plan *made = plan_new(&s, c->rank, type, 0, e);
+    if (!made)
+        return NULL;
+    plan_free(cache->kept[oldest].plan);
+    cache->kept[oldest] = (struct kept_plan){.plan = made, .length = n, .used = ++cache->clock};
+    return made;
+}
+
+bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *type, const void *from,
+                       void *to, size_t n, struct hop_log *log, struct error *e)
+{
+    hop_log_clear(log);
+    if (strcmp(algo, "auto") == 0 && !(algo = comm_auto_choose(c, n * type->bytes, from, to, e)))
+        return false;
+    if (strcmp(algo, "shm") == 0)
+        return shm_check(c, e) && shm_allreduce(c->shm, type, from, to, n, e);
+    if (strcmp(algo, "mpi") == 0)
+        return mpi_allreduce(c, type, from, to, n, e);
+    char name[32];
+    struct plan *plan = with_hosts(c, algo, name, e) ? comm_plan(c, ALLREDUCE, name, type, n, e) : NULL;
+    if (!plan)
+        return false;
+    if (from != to)
+        memcpy(to, from, n * type->bytes);
+    if (log)
+        snprintf(log->algo, sizeof log->algo, "%s", algo);
+    return plan_run(plan, comm_transport(c), to, log, e);
+}
+
+bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
+                    struct error *e)
+{
+    return comm_allreduce_to(c, algo, &element_f32, x, x, n, log, e);
+}
