@@ -47,6 +47,7 @@ struct transport {
     int rank, size;
     bool crowded; /* this host has more ranks than cores: whoever waits should give its core away at once */
     bool yields;  /* a test that finds nothing has done so already */
+    const _Atomic bool *aside; /* NULL; or true while the process computes: whoever waits sleeps in between */
 };
 
 #endif

@@ -37,9 +37,17 @@ static bool mpi_allreduce(struct comm *c, const struct element *type, const void
     for (size_t at = 0; at < n; at += MPI_PIECE) {
         int piece = n - at < MPI_PIECE ? (int)(n - at) : MPI_PIECE;
         const void *source = from == to ? MPI_IN_PLACE : (const char *)from + at * type->bytes;
-        if (!mpi_ok(MPI_Allreduce(source, (char *)to + at * type->bytes, piece, name, sum, c->collective),
-                    "MPI_Allreduce", e))
+        char *target = (char *)to + at * type->bytes;
+        if (c->threaded) { /* beside a thread that computes: look, and sleep */
+            MPI_Request request;
+            if (!mpi_ok(MPI_Iallreduce(source, target, piece, name, sum, c->collective, &request),
+                        "MPI_Iallreduce", e) ||
+                !fault_wait(&c->faults, &request, "MPI_Iallreduce", e))
+                return false;
+        } else if (!mpi_ok(MPI_Allreduce(source, target, piece, name, sum, c->collective), "MPI_Allreduce",
+                           e)) {
             return false;
+        }
     }
     return true;
 }

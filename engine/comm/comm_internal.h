@@ -2,6 +2,7 @@
  * comm_internal.h - what lies behind struct comm: the ranks' communicators and what is kept between calls.
  * Nobody outside this folder includes it. Each file calls only those below it:
  *
+ *     comm_thread.c                       jobs on a thread of their own, whatever they call
  *     link.c, auto.c, collectives.c       what links cost, choice of the allreduce, the other collectives
  *     allreduce.c, hop_log.c (emit)       the allreduce by its name
  *     comm.c, control.c, buffer.c         opening and groups; broadcast, gather, barrier; buffers
@@ -25,7 +26,7 @@ struct plan;
 struct shm;
 
 /* Plans that have been made: a training job sums the same buffers at each step. */
-enum { COMM_PLANS = 32 };
+enum { COMM_PLANS = 128 };
 struct plan_cache {
     struct kept_plan {
         struct plan *plan;
@@ -48,6 +49,7 @@ struct comm {
     struct plan_cache plans;
     struct comm_auto *automatic; /* NULL until it is asked for */
     MPI_Op sum_bf16;             /* MPI_OP_NULL until it is needed */
+    bool threaded;               /* there is a comm_thread: nothing is to block inside MPI */
 };
 
 /*

@@ -316,7 +316,7 @@ static bool step_finish(struct plan *p, struct step *s, struct transport *t, cha
 
 static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
 {
-    struct idle idle = idle_start(t->crowded && !t->yields);
+    struct idle idle = idle_start(t->crowded && !t->yields, t->aside);
     for (int first = 0; first < p->count;) {
         bool moved = false;
         int last_round = p->steps[first].transfer->round + LOOKAHEAD;

@@ -43,6 +43,8 @@ void fault_close(struct fault_channel *f)
 
 bool fault_check(struct fault_channel *f, struct error *e)
 {
+    if (atomic_load_explicit(&f->given_up, memory_order_relaxed))
+        return error_set(e, ERROR_FAILED, "this rank has given up");
     if (f->request == MPI_REQUEST_NULL)
         return true;
     int done = 0;
@@ -55,7 +57,7 @@ bool fault_check(struct fault_channel *f, struct error *e)
 
 bool fault_wait(struct fault_channel *f, MPI_Request *request, const char *doing, struct error *e)
 {
-    struct idle idle = idle_start(f->gives_way);
+    struct idle idle = idle_start(f->gives_way, &f->aside);
     for (;;) {
         int done = 0;
         if (!mpi_ok(MPI_Test(request, &done, MPI_STATUS_IGNORE), doing, e))
@@ -82,7 +84,7 @@ bool fault_tell(struct fault_channel *f, const char *sentence, double timeout_s)
     MPI_Request request;
     if (MPI_Issend(f->text, (int)strlen(f->text) + 1, MPI_CHAR, 0, 0, f->comm, &request) != MPI_SUCCESS)
         return false;
-    struct idle idle = idle_start(true);
+    struct idle idle = idle_start(true, NULL);
     for (double end = sink_clock() + timeout_s; sink_clock() < end; idle_step(&idle)) {
         int done = 0;
         if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)

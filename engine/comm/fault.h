@@ -12,6 +12,7 @@
 #include "engine/base/error.h"
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { FAULT_SENTENCE = 1024 };
@@ -24,6 +25,9 @@ struct fault_channel {
     char text[FAULT_SENTENCE];
     int failed_rank; /* -1: none has */
     bool told;       /* fault_tell has been called here */
+    /* Set by another thread than the one that waits: */
+    atomic_bool aside;    /* the process computes meanwhile: whoever waits sleeps between two looks */
+    atomic_bool given_up; /* what is waited for is no longer wanted: the wait is to fail */
 };
 
 /* True where code is MPI_SUCCESS; else fills e: "doing: what MPI says". */
@@ -33,7 +37,10 @@ bool mpi_ok(int code, const char *doing, struct error *e);
 bool fault_open(struct fault_channel *f, bool gives_way, struct error *e);
 void fault_close(struct fault_channel *f);
 
-/* Rank 0: true unless another rank has called fault_tell, whose sentence then is the error. Cheap. */
+/*
+ * True unless this rank has given up or, on rank 0, another one has called fault_tell, whose sentence then is
+ * the error. Cheap.
+ */
 bool fault_check(struct fault_channel *f, struct error *e);
 
 /* Waits for one request: polls, steps aside, and listens to the channel. */

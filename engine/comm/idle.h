@@ -3,7 +3,8 @@
  *
  * Spinning is fastest while the partner runs on another core, and ruinous where it waits for this one. So:
  * spin for a moment, then give the core away at each poll, then sleep for short, growing times. Reset it at
- * any progress.
+ * any progress. Where the process computes meanwhile (the communication thread beside backward), every poll
+ * in vain is followed by a sleep: the core is not this thread's.
  */
 #ifndef RINGSIDE_COMM_IDLE_H
 #define RINGSIDE_COMM_IDLE_H
@@ -15,11 +16,13 @@ enum { IDLE_SPINS = 10000 }; /* polls of about 0.1 us: 1 ms, far less than the t
 struct idle {
     unsigned polls;
     unsigned spins; /* polls before the core is given away */
+    const _Atomic bool *aside;
 };
 
-static inline struct idle idle_start(bool crowded)
+/* aside: true while this process has better use for the core; looked at before each pause. NULL: never. */
+static inline struct idle idle_start(bool crowded, const _Atomic bool *aside)
 {
-    return (struct idle){.spins = crowded ? 0 : IDLE_SPINS};
+    return (struct idle){.spins = crowded ? 0 : IDLE_SPINS, .aside = aside};
 }
 
 static inline void idle_reset(struct idle *idle)

@@ -135,7 +135,7 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
 
 static bool wait_all(struct transport *t, struct pending *p, int n, struct error *e)
 {
-    struct idle idle = idle_start(t->crowded && !t->yields);
+    struct idle idle = idle_start(t->crowded && !t->yields, t->aside);
     for (int first = 0; first < n;) {
         bool moved = false;
         for (int i = first; i < n; i++) {
@@ -170,8 +170,8 @@ void mpi_transport_init(struct mpi_transport *t, struct fault_channel *faults, M
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     *t = (struct mpi_transport){.comm = comm, .faults = faults};
-    t->transport =
-        (struct transport){.ops = &mpi_ops, .self = t, .rank = rank, .size = size, .crowded = crowded};
+    t->transport = (struct transport){
+        .ops = &mpi_ops, .self = t, .rank = rank, .size = size, .crowded = crowded, .aside = &faults->aside};
     /* Open MPI can be told to yield wherever it looks for messages in vain; a second yield costs a turn of all ranks. */
     const char *yields = getenv("OMPI_MCA_mpi_yield_when_idle");
     t->transport.yields = yields && strcmp(yields, "1") == 0;

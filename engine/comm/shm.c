@@ -126,7 +126,7 @@ bool shm_step(struct shm *s, struct error *e)
 {
     uint64_t tick = ++s->tick;
     atomic_store_explicit(&shm_flag(s, s->rank)->count, tick, memory_order_release);
-    struct idle idle = idle_start(s->crowded);
+    struct idle idle = idle_start(s->crowded, &s->faults->aside);
     for (int r = 0; r < s->ranks; r++)
         while (atomic_load_explicit(&shm_flag(s, r)->count, memory_order_acquire) < tick) {
             if (idle.polls % 256 == 255 && !fault_check(s->faults, e))

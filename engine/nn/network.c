@@ -128,6 +128,11 @@ static bool add_stages(struct network *n, const struct plan *plans, int count, s
             inputs[k] = n->stages[plans[i].inputs[k]];
         if (!n->backend->ops->stage_new(n->backend, &plans[i].spec, inputs, &n->stages[i], e))
             return error_wrap(e, "layer %d of model \"%s\"", plans[i].first + 1, n->model.name);
+        n->first_parameter[i] = n->model.parameters;
+        for (int k = plans[i].first; i > 0 && k <= plans[i].last; k++)
+            if (n->model.layers[k].tensor_count > 0 &&
+                n->model.layers[k].tensors[0].offset < n->first_parameter[i])
+                n->first_parameter[i] = n->model.layers[k].tensors[0].offset;
         n->stage_count++;
     }
     return true;
@@ -141,7 +146,8 @@ static bool add_all_stages(struct network *n, unsigned options, struct error *e)
     bool *written = calloc(most, sizeof *written);
     n->stages = calloc(most, sizeof(struct stage *));
     n->stage_of = calloc(most, sizeof *n->stage_of);
-    bool ok = plans && takers && written && n->stages && n->stage_of;
+    n->first_parameter = calloc(most, sizeof *n->first_parameter);
+    bool ok = plans && takers && written && n->stages && n->stage_of && n->first_parameter;
     if (!ok)
         error_set(e, ERROR_FAILED, "there is not enough memory for a model of %d layers",
                   n->model.layer_count);
@@ -210,6 +216,7 @@ void network_free(struct network *n)
         n->backend->ops->stage_free(n->stages[i]);
     free(n->stages);
     free(n->stage_of);
+    free(n->first_parameter);
     free(n->parameters);
     free(n->state);
     model_free(&n->model);
@@ -280,9 +287,14 @@ bool network_forward(struct network *n, bool training, struct error *e)
 bool network_backward(struct network *n, struct error *e)
 {
     const struct pass_context *c = context(n, true);
-    for (int i = n->stage_count - 1; i > 0; i--)
+    const struct gradient_hook *hook = &n->hook;
+    for (int i = n->stage_count - 1; i > 0; i--) {
         if (!n->backend->ops->backward(n->stages[i], c, e))
             return false;
+        size_t from = n->first_parameter[i];
+        if (hook->ready && from < n->model.parameters && !hook->ready(hook->self, from, e))
+            return false;
+    }
     return true;
 }
 

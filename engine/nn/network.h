@@ -12,6 +12,15 @@
 #include "engine/nn/backend.h"
 #include "engine/nn/tensor.h"
 
+/*
+ * Told, as backward goes from the last layer to the first, that the gradients from `from` to their end are
+ * final, while those before are still to come. False ends the pass.
+ */
+struct gradient_hook {
+    bool (*ready)(void *self, size_t from, struct error *e); /* NULL: nobody listens */
+    void *self;
+};
+
 struct network {
     struct model_spec model; /* a copy */
     struct backend *backend;
@@ -22,8 +31,10 @@ struct network {
     struct stage **stages; /* the first is the input */
     int stage_count;
     int *stage_of; /* by layer: the stage that puts out what the layer does, or the fused layers up to it */
+    size_t *first_parameter; /* by stage: where its parameters begin; model.parameters where it has none */
     /* What a pass goes by beside the buffers: set before a step where it matters (dropout, synchronised batchnorm). */
     struct pass_context context;
+    struct gradient_hook hook; /* set by the caller, as the context is */
 };
 
 /* Where the gradient of the model's own input is wanted too (a generator learns through its discriminator). */
