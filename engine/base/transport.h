@@ -45,8 +45,8 @@ struct transport {
     const struct transport_ops *ops;
     void *self; /* the implementation's own */
     int rank, size;
-    bool crowded; /* this host has more ranks than cores: whoever waits should give its core away at once */
-    bool yields;  /* a test that finds nothing has done so already */
+    bool crowded;  /* this host has more ranks than cores: whoever waits should give its core away at once */
+    bool gave_way; /* set by tests that found nothing and have done so already; whoever waits clears it */
     const _Atomic bool *aside; /* NULL; or true while the process computes: whoever waits sleeps in between */
 };
 

@@ -69,8 +69,9 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
     mpi_transport_init(&c->data, &c->faults, data, is_crowded(c->host_ranks));
     struct transport *t = &c->data.transport;
     c->shm = shm_new(&c->faults, c->host, t->crowded, c->no_shm);
-    if (!fault_open(&c->faults, t->crowded && !t->yields, e))
+    if (!fault_open(&c->faults, t->crowded && !c->data.yields, e))
         goto fail;
+    c->mailbox = mailbox_new(&c->data, c->host);
     return c;
 fail:
     free(c);
@@ -86,6 +87,7 @@ void comm_close(struct comm *c)
     free(c->automatic);
     if (c->sum_bf16 != MPI_OP_NULL)
         MPI_Op_free(&c->sum_bf16);
+    mailbox_free(c->mailbox);
     shm_free(c->shm);
     MPI_Comm_free(&c->host);
     MPI_Comm_free(&c->data.comm);
@@ -107,7 +109,7 @@ int comm_size(const struct comm *c)
 
 struct transport *comm_transport(struct comm *c)
 {
-    return &c->data.transport;
+    return c->mailbox ? mailbox_transport(c->mailbox) : &c->data.transport;
 }
 
 bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e)

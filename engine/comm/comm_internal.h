@@ -7,7 +7,8 @@
  *     allreduce.c, hop_log.c (emit)       the allreduce by its name
  *     comm.c, control.c, buffer.c         opening and groups; broadcast, gather, barrier; buffers
  *     executor.c, shm.c, shm_sum.c        any schedule over any transport; memory of one host
- *     mpi_transport.c, fault.c            messages; errors, and the channel that tells of them
+ *     mailbox.c, mpi_transport.c          messages: short ones inside a host, all others
+ *     shared.c, fault.c, idle.c           memory; errors and the channel that tells of them; waiting
  */
 #ifndef RINGSIDE_COMM_INTERNAL_H
 #define RINGSIDE_COMM_INTERNAL_H
@@ -15,6 +16,7 @@
 #include "engine/comm/comm.h"
 #include "engine/comm/fault.h"
 #include "engine/comm/hop_log.h"
+#include "engine/comm/mailbox.h"
 #include "engine/comm/mpi_transport.h"
 #include "engine/spec/collective.h"
 
@@ -46,6 +48,7 @@ struct comm {
     MPI_Comm collective; /* broadcast, gather, MPI_Allreduce */
     struct fault_channel faults;
     struct mpi_transport data;
+    struct mailbox *mailbox; /* NULL: all messages go by MPI */
     struct plan_cache plans;
     struct comm_auto *automatic; /* NULL until it is asked for */
     MPI_Op sum_bf16;             /* MPI_OP_NULL until it is needed */

@@ -41,6 +41,7 @@ struct plan {
     int count;
     int *needs;
     int need_total, need_capacity;
+    bool timed;            /* this run is to be recorded */
     size_t scratch_length; /* elements of each scratch segment */
     void **free_scratch;
     int free_count, scratch_total;
@@ -244,7 +245,7 @@ static bool step_post(struct plan *p, struct step *s, struct transport *t, char 
         struct pending *pending = &s->pending[s->flying];
         int tag = s->index % TAGS;
         if (s->posted == 0)
-            s->t0 = sink_clock();
+            s->t0 = p->timed ? sink_clock() : 0;
         s->scratch[s->flying] = s->staged ? scratch_take(p, e) : NULL;
         if (s->staged && !s->scratch[s->flying])
             return false;
@@ -273,7 +274,7 @@ static void step_advance(struct plan *p, struct step *s)
     s->done += length;
     s->arrived = false;
     if (s->done == s->transfer->length)
-        s->t1 = sink_clock();
+        s->t1 = p->timed ? sink_clock() : 0;
 }
 
 /* Whether the oldest segment can go on: with what lower ranks sent in it, and where it belongs free. */
@@ -316,9 +317,10 @@ static bool step_finish(struct plan *p, struct step *s, struct transport *t, cha
 
 static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
 {
-    struct idle idle = idle_start(t->crowded && !t->yields, t->aside);
+    struct idle idle = idle_start(t->crowded, t->aside);
     for (int first = 0; first < p->count;) {
         bool moved = false;
+        t->gave_way = false;
         int last_round = p->steps[first].transfer->round + LOOKAHEAD;
         for (int i = first; i < p->count && p->steps[i].transfer->round <= last_round; i++) {
             struct step *s = &p->steps[i];
@@ -332,6 +334,8 @@ static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
             first++;
         if (moved)
             idle_reset(&idle);
+        else if (t->gave_way)
+            idle_gave_way(&idle);
         else
             idle_step(&idle);
     }
@@ -370,6 +374,7 @@ bool plan_run(struct plan *p, struct transport *t, void *x, struct hop_log *log,
         s->flying = 0;
         s->arrived = false;
     }
+    p->timed = log != NULL; /* reading the clock costs as much as a short message */
     bool ok = run(p, t, x, e);
     if (!ok) /* what is still under way may write into its scratch memory: leave that to the end of the
                 process */

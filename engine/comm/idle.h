@@ -32,4 +32,7 @@ static inline void idle_reset(struct idle *idle)
 
 void idle_step(struct idle *idle);
 
+/* The same where the poll itself has given the core away, as MPI's may: not twice. */
+void idle_gave_way(struct idle *idle);
+
 #endif

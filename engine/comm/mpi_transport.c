@@ -117,6 +117,7 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
     int done = 0;
     int code = MPI_Test(&kept.request, &done, &status);
     if (code == MPI_SUCCESS && !done) {
+        t->gave_way |= m->yields;
         if (++m->busy % FAULT_INTERVAL || fault_check(m->faults, e))
             return PROGRESS_BUSY;
         MPI_Request_free(&kept.request); /* nobody waits for it any more; the job is about to end */
@@ -133,15 +134,25 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
     return PROGRESS_FAILED;
 }
 
-static bool wait_all(struct transport *t, struct pending *p, int n, struct error *e)
+bool mpi_transport_listen(struct mpi_transport *m, struct error *e)
 {
-    struct idle idle = idle_start(t->crowded && !t->yields, t->aside);
+    int there;
+    return ++m->busy % FAULT_INTERVAL ||
+           (mpi_ok(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, m->comm, &there, MPI_STATUS_IGNORE), "waiting",
+                   e) &&
+            fault_check(m->faults, e));
+}
+
+bool mpi_transport_wait(struct transport *t, struct pending *p, int n, struct error *e)
+{
+    struct idle idle = idle_start(t->crowded, t->aside);
     for (int first = 0; first < n;) {
         bool moved = false;
+        t->gave_way = false;
         for (int i = first; i < n; i++) {
             if (p[i].handle[1] == 0)
                 continue;
-            enum progress progress = test(t, &p[i], e);
+            enum progress progress = t->ops->test(t, &p[i], e);
             if (progress == PROGRESS_FAILED)
                 return false;
             moved |= progress == PROGRESS_DONE;
@@ -150,6 +161,8 @@ static bool wait_all(struct transport *t, struct pending *p, int n, struct error
             first++;
         if (moved)
             idle_reset(&idle);
+        else if (t->gave_way)
+            idle_gave_way(&idle);
         else
             idle_step(&idle);
     }
@@ -161,7 +174,7 @@ static const struct transport_ops mpi_ops = {
     .send_start = send_start,
     .recv_start = recv_start,
     .test = test,
-    .wait = wait_all,
+    .wait = mpi_transport_wait,
 };
 
 void mpi_transport_init(struct mpi_transport *t, struct fault_channel *faults, MPI_Comm comm, bool crowded)
@@ -174,5 +187,5 @@ void mpi_transport_init(struct mpi_transport *t, struct fault_channel *faults, M
         .ops = &mpi_ops, .self = t, .rank = rank, .size = size, .crowded = crowded, .aside = &faults->aside};
     /* Open MPI can be told to yield wherever it looks for messages in vain; a second yield costs a turn of all ranks. */
     const char *yields = getenv("OMPI_MCA_mpi_yield_when_idle");
-    t->transport.yields = yields && strcmp(yields, "1") == 0;
+    t->yields = yields && strcmp(yields, "1") == 0;
 }

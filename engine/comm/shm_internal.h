@@ -5,6 +5,7 @@
 #define RINGSIDE_COMM_SHM_INTERNAL_H
 
 #include "engine/comm/fault.h"
+#include "engine/comm/shared.h"
 #include "engine/comm/shm.h"
 
 #include <stdatomic.h>
@@ -26,12 +27,6 @@ enum {
 /* What a rank writes and the others read: how many steps it has come. */
 struct flag {
     _Alignas(LINE) _Atomic uint64_t count;
-};
-
-/* A piece of memory of each rank, mapped into all. */
-struct shared {
-    size_t bytes;
-    void **base; /* by local rank */
 };
 
 struct shm {
