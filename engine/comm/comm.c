@@ -112,6 +112,11 @@ struct transport *comm_transport(struct comm *c)
     return c->mailbox ? mailbox_transport(c->mailbox) : &c->data.transport;
 }
 
+struct transport *comm_transport_mpi(struct comm *c)
+{
+    return &c->data.transport;
+}
+
 bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e)
 {
     *t = NULL;

@@ -30,8 +30,13 @@ void comm_close(struct comm *c); /* MPI_Finalize: collective; NULL is fine */
 int comm_rank(const struct comm *c);
 int comm_size(const struct comm *c);
 
-/* Point to point over all ranks, on a communicator apart from that of the collectives. Owned by c. */
+/*
+ * Point to point over all ranks, apart from the collectives' messages: between ranks of one host short ones by
+ * way of memory that they share (mailbox.h), everything else by MPI. Owned by c.
+ */
 struct transport *comm_transport(struct comm *c);
+/* The same by MPI alone, which is what a learner's script is promised. Use one of the two. */
+struct transport *comm_transport_mpi(struct comm *c);
 
 /*
  * A transport over the ranks that name the same colour, numbered from 0 in their order; a colour below 0

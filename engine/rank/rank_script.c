@@ -337,7 +337,7 @@ bool rank_script(const struct job *job, const char *rundir, struct comm *comm, s
     if (!w) {
         error_set(e, ERROR_FAILED, "out of memory for a rank script");
     } else if (text) {
-        w->all = comm_transport(comm);
+        w->all = comm_transport_mpi(comm);
         w->script = (struct lua_rank_script){.text = text,
                                              .length = length,
                                              .shown = *j->shown ? j->shown : j->script,

@@ -1,6 +1,7 @@
 /*
- * The MPI transport: messages arrive whole and in order, a wrong length is named by both lengths, a synchronous send
- * waits for its receiver, a group of the first ranks is a world of its own.
+ * The transports, MPI's and the one that shares memory inside a host: messages arrive whole and in order, however many
+ * are sent before one is received, a wrong length is named by both lengths, a synchronous send waits for its receiver,
+ * a group of the first ranks is a world of its own.
  */
 #include "tests/mpi/tap.h"
 
@@ -18,7 +19,7 @@ static int left_of(const struct transport *t)
 static void test_exchange(struct tap *tap, struct transport *t, const char *name)
 {
     struct error e = {0};
-    size_t lengths[] = {0, 1, 4095, 4096, 4097, 100000, 1 << 20};
+    size_t lengths[] = {0, 1, 4095, 4096, 4097, 16383, 16384, 16385, 100000, 1 << 20};
     bool ok = true;
     for (size_t k = 0; t && ok && k < sizeof lengths / sizeof *lengths; k++) {
         size_t n = lengths[k];
@@ -39,33 +40,60 @@ static void test_exchange(struct tap *tap, struct transport *t, const char *name
     tap_check(tap, name, ok, e.text);
 }
 
-static void test_order(struct tap *tap)
+/* One tag, short and long messages among each other, all sent before one is received: far more than a ring holds. */
+static void test_order(struct tap *tap, struct transport *t)
 {
-    struct transport *t = comm_transport(tap->comm);
     struct error e = {0};
-    enum { MESSAGES = 50 };
-    int out[MESSAGES], in[MESSAGES];
+    enum { MESSAGES = 120, LONGEST = 20000 };
+    static unsigned char out[MESSAGES][LONGEST], in[MESSAGES][LONGEST];
     struct pending p[2 * MESSAGES];
     bool ok = true;
     for (int i = 0; ok && i < MESSAGES; i++) {
-        out[i] = i;
-        in[i] = -1;
-        ok = t->ops->send_start(t, right_of(t), 5, &out[i], sizeof out[i], false, &p[i], &e);
+        size_t n = (size_t)(i * 7919) % (i % 5 ? 6000 : LONGEST) + 1;
+        memset(out[i], i + t->rank, n);
+        ok = t->ops->send_start(t, right_of(t), 5, out[i], n, false, &p[i], &e);
     }
-    for (int i = 0; ok && i < MESSAGES; i++)
-        ok = t->ops->recv_start(t, left_of(t), 5, &in[i], sizeof in[i], &p[MESSAGES + i], &e);
+    for (int i = 0; ok && i < MESSAGES; i++) {
+        size_t n = (size_t)(i * 7919) % (i % 5 ? 6000 : LONGEST) + 1;
+        memset(in[i], 0xee, n);
+        ok = t->ops->recv_start(t, left_of(t), 5, in[i], n, &p[MESSAGES + i], &e);
+    }
     ok = ok && t->ops->wait(t, p, 2 * MESSAGES, &e);
-    for (int i = 0; ok && i < MESSAGES; i++)
-        ok = in[i] == i;
+    for (int i = 0; ok && i < MESSAGES; i++) {
+        size_t n = (size_t)(i * 7919) % (i % 5 ? 6000 : LONGEST) + 1;
+        for (size_t k = 0; ok && k < n; k++)
+            ok = in[i][k] == (unsigned char)(i + left_of(t));
+    }
     tap_check(tap, "messages with one tag arrive in the order sent", ok, e.text);
 }
 
-/* The receiver asks for `asked` elements, the sender sends `sent`. */
-static void test_length(struct tap *tap, size_t sent, size_t asked)
+/* Tags find their receives, whatever the order in which they are asked for. */
+static void test_tags(struct tap *tap, struct transport *t)
 {
-    struct transport *t = comm_transport(tap->comm);
     struct error e = {0};
-    float out[64] = {1}, in[64];
+    enum { TAGS = 40 };
+    int out[TAGS], in[TAGS];
+    struct pending p[2 * TAGS];
+    bool ok = true;
+    for (int i = 0; ok && i < TAGS; i++) {
+        out[i] = 1000 * t->rank + i;
+        ok = t->ops->send_start(t, right_of(t), i, &out[i], sizeof out[i], false, &p[i], &e);
+    }
+    for (int i = 0; ok && i < TAGS; i++) {
+        int tag = (i * 7 + 3) % TAGS;
+        ok = t->ops->recv_start(t, left_of(t), tag, &in[tag], sizeof in[tag], &p[TAGS + i], &e);
+    }
+    ok = ok && t->ops->wait(t, p, 2 * TAGS, &e);
+    for (int i = 0; ok && i < TAGS; i++)
+        ok = in[i] == 1000 * left_of(t) + i;
+    tap_check(tap, "messages find the receive of their tag", ok, e.text);
+}
+
+/* The receiver asks for `asked` elements, the sender sends `sent`. */
+static void test_length(struct tap *tap, struct transport *t, size_t sent, size_t asked)
+{
+    struct error e = {0};
+    static float out[10000] = {1}, in[10000];
     struct pending p[2];
     bool started = t->ops->recv_start(t, left_of(t), 9, in, asked * sizeof *in, &p[0], &e) &&
                    t->ops->send_start(t, right_of(t), 9, out, sent * sizeof *out, false, &p[1], &e);
@@ -75,16 +103,16 @@ static void test_length(struct tap *tap, size_t sent, size_t asked)
     snprintf(wanted[1], sizeof wanted[1], "%zu", asked * sizeof *in);
     bool named = failed && strstr(e.text, wanted[0]) && strstr(e.text, wanted[1]);
     struct error other = {0};
-    bool finished = t->ops->wait(t, &p[1], 1, &other);
+    /* What the receiver has refused before it came is never sent. */
+    bool finished = sent * sizeof *out > 4096 || t->ops->wait(t, &p[1], 1, &other);
     snprintf(name, sizeof name, "%zu bytes where %zu were expected fail, and both are named",
              sent * sizeof *out, asked * sizeof *in);
     tap_check(tap, name, named && finished && p[0].handle[1] == 0, e.text);
 }
 
 /* Rank 0 sends synchronously to rank 1, which receives only after rank 0 has tested for a while and told so. */
-static void test_synchronous(struct tap *tap)
+static void test_synchronous(struct tap *tap, struct transport *t)
 {
-    struct transport *t = comm_transport(tap->comm);
     struct error e = {0};
     bool ok = true;
     char letter = 'x', got = 0, go = 'g';
@@ -103,9 +131,8 @@ static void test_synchronous(struct tap *tap)
     tap_check(tap, "a synchronous send is not done before its receive", ok, e.text);
 }
 
-static void test_refusals(struct tap *tap)
+static void test_refusals(struct tap *tap, struct transport *t)
 {
-    struct transport *t = comm_transport(tap->comm);
     struct error e = {0};
     struct pending p;
     char letter = 'x';
@@ -140,14 +167,27 @@ static void test_groups(struct tap *tap)
 int main(int argc, char **argv)
 {
     struct tap tap = tap_open(&argc, &argv);
-    test_exchange(&tap, comm_transport(tap.comm), "messages of many lengths arrive whole");
-    test_order(&tap);
-    test_length(&tap, 3, 5);
-    if (comm_size(tap.comm) > 1) /* what a rank sends to itself, Open MPI 4.1 cuts off without a word */
-        test_length(&tap, 5, 3);
-    test_length(&tap, 0, 1);
-    test_synchronous(&tap);
-    test_refusals(&tap);
+    struct transport *both[] = {comm_transport_mpi(tap.comm), comm_transport(tap.comm)};
+    for (int i = 0; i < 2; i++) {
+        struct transport *t = both[i];
+        tap_check(&tap, t->ops->name, i == 0 || comm_size(tap.comm) == 1 || t != both[0],
+                  "no memory is shared");
+        test_exchange(&tap, t, "messages of many lengths arrive whole");
+        test_order(&tap, t);
+        test_tags(&tap, t);
+        test_length(&tap, t, 3, 5);
+        if (comm_size(tap.comm) > 1) /* what a rank sends to itself, Open MPI 4.1 cuts off without a word */
+            test_length(&tap, t, 5, 3);
+        test_length(&tap, t, 0, 1);
+        test_synchronous(&tap, t);
+        test_refusals(&tap, t);
+    }
     test_groups(&tap);
+    /* Last, since what is refused stays under way: a short one where a long one is expected, and the reverse. */
+    if (comm_size(tap.comm) > 1) {
+        test_length(&tap, both[1], 5, 9000);
+        test_length(&tap, both[1], 9000, 5);
+        test_length(&tap, both[1], 9000, 8000);
+    }
     return tap_close(&tap);
 }
