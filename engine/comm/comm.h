@@ -13,6 +13,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/sink.h"
+#include "engine/base/trace.h"
 #include "engine/base/transport.h"
 #include "engine/comm/element.h"
 #include "engine/spec/collective.h"
@@ -143,5 +144,8 @@ void hop_log_free(struct hop_log *log);
  */
 bool hop_log_emit(struct comm *c, struct hop_log *log, long op, const char *algo, struct event_sink *sink,
                   struct error *e);
+
+/* This rank's part of the log as spans of the step that is open there; the log may then be filled anew. */
+void hop_log_trace(const struct hop_log *log, struct trace_lane *lane);
 
 #endif

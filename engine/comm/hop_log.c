@@ -122,3 +122,19 @@ end:
     free(all);
     return ok;
 }
+
+void hop_log_trace(const struct hop_log *log, struct trace_lane *lane)
+{
+    for (int i = 0; lane && i < log->count; i++) {
+        const struct hop_record *r = &log->records[i];
+        trace_add(lane, r->t0, r->t1,
+                  (struct trace_span){.kind = TRACE_HOP,
+                                      .name = -1,
+                                      .algo = -1,
+                                      .bytes = (int64_t)r->bytes,
+                                      .bucket = r->round,
+                                      .chunk = r->chunk,
+                                      .peer = (int16_t)(r->sent ? r->to : r->from),
+                                      .sent = r->sent});
+    }
+}

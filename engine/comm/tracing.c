@@ -223,7 +223,7 @@ static bool merge(struct tracing *t, struct error *e)
     if (c->rank == 0 && !(heads = calloc((size_t)c->size, sizeof *heads)))
         return error_set(e, ERROR_FAILED, "not enough memory to gather the trace");
     bool ok = comm_gather(c, &mine, sizeof mine, heads, e) &&
-              (c->rank == 0 ? collect(t, heads, e) : hand_over(t, &mine.trace, e));
+              (heads ? collect(t, heads, e) : hand_over(t, &mine.trace, e));
     free(heads);
     return ok;
 }

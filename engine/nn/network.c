@@ -3,6 +3,7 @@
 #include "engine/base/random.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,6 +218,7 @@ void network_free(struct network *n)
     free(n->stages);
     free(n->stage_of);
     free(n->first_parameter);
+    free(n->span_names);
     free(n->parameters);
     free(n->state);
     model_free(&n->model);
@@ -275,12 +277,40 @@ static struct pass_context *context(struct network *n, bool training)
     return &n->context;
 }
 
+bool network_trace(struct network *n, struct trace *trace, struct trace_lane *lane, const char *whose,
+                   struct error *e)
+{
+    const struct model_spec *m = &n->model;
+    if (!lane)
+        return true;
+    if (!n->span_names && !(n->span_names = calloc((size_t)n->stage_count, sizeof *n->span_names)))
+        return error_set(e, ERROR_FAILED, "not enough memory for the names of %d layers", m->layer_count);
+    for (int i = 0; i < m->layer_count;) {
+        int stage = n->stage_of[i];
+        char layer[64], text[192];
+        snprintf(text, sizeof text, "%s%s %s", whose, m->layers[i].name,
+                 layer_describe(&m->layers[i], layer));
+        for (i++; i < m->layer_count && n->stage_of[i] == stage; i++) {
+            size_t used = strlen(text);
+            snprintf(text + used, sizeof text - used, " + %s", layer_kind_name(m->layers[i].kind));
+        }
+        n->span_names[stage] = trace_name(trace, text);
+    }
+    n->lane = lane;
+    return true;
+}
+
 bool network_forward(struct network *n, bool training, struct error *e)
 {
     const struct pass_context *c = context(n, training);
-    for (int i = 1; i < n->stage_count; i++)
+    int64_t began = trace_now(n->lane), before = began;
+    for (int i = 1; i < n->stage_count; i++) {
         if (!n->backend->ops->forward(n->stages[i], c, e))
             return false;
+        if (before)
+            before = trace_span(n->lane, before, TRACE_LAYER_FORWARD, n->span_names[i]);
+    }
+    trace_span(n->lane, began, TRACE_FORWARD, -1);
     return true;
 }
 
@@ -288,13 +318,17 @@ bool network_backward(struct network *n, struct error *e)
 {
     const struct pass_context *c = context(n, true);
     const struct gradient_hook *hook = &n->hook;
+    int64_t began = trace_now(n->lane), before = began;
     for (int i = n->stage_count - 1; i > 0; i--) {
         if (!n->backend->ops->backward(n->stages[i], c, e))
             return false;
+        if (before)
+            before = trace_span(n->lane, before, TRACE_LAYER_BACKWARD, n->span_names[i]);
         size_t from = n->first_parameter[i];
         if (hook->ready && from < n->model.parameters && !hook->ready(hook->self, from, e))
             return false;
     }
+    trace_span(n->lane, began, TRACE_BACKWARD, -1);
     return true;
 }
 

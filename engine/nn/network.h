@@ -9,6 +9,7 @@
 #ifndef RINGSIDE_NN_NETWORK_H
 #define RINGSIDE_NN_NETWORK_H
 
+#include "engine/base/trace.h"
 #include "engine/nn/backend.h"
 #include "engine/nn/tensor.h"
 
@@ -35,6 +36,8 @@ struct network {
     /* What a pass goes by beside the buffers: set before a step where it matters (dropout, synchronised batchnorm). */
     struct pass_context context;
     struct gradient_hook hook; /* set by the caller, as the context is */
+    struct trace_lane *lane;   /* where passes are recorded; NULL: nowhere */
+    int *span_names;           /* by stage, of that lane's trace */
 };
 
 /* Where the gradient of the model's own input is wanted too (a generator learns through its discriminator). */
@@ -52,6 +55,13 @@ void network_free(struct network *n);
  * variances 1.
  */
 void network_init(struct network *n, uint64_t seed);
+
+/*
+ * Forward and backward, and each stage in them, are spans of that lane from now on, called by the layers' names and
+ * `whose` before them ("" for one network). Nothing where lane is NULL.
+ */
+bool network_trace(struct network *n, struct trace *trace, struct trace_lane *lane, const char *whose,
+                   struct error *e);
 
 /* Where the caller puts a batch, plain: float, or int32_t where the model takes tokens. */
 void *network_input(struct network *n);
