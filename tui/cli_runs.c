@@ -1,5 +1,5 @@
 /*
- * cli_runs.c - `ringside runs`: list, watch, stop, replay, delete and prune runs.
+ * cli_runs.c - `ringside runs`: list, watch, steer, stop, replay, delete and prune runs.
  */
 #include "engine/base/event.h"
 #include "engine/base/paths.h"
@@ -148,6 +148,24 @@ static bool stop_one(const struct runs_options *o, const char *dir, struct error
     return true;
 }
 
+/* runs bucket RUN BYTES */
+static int runs_bucket(const struct runs_options *o, struct error *e)
+{
+    char dir[PATH_MAX], text[96];
+    size_t bytes = 0;
+    if (o->count != 2 || !option_size(o->names[1], &bytes) || bytes > LONG_MAX)
+        error_set(e, ERROR_INPUT,
+                  "runs bucket: expected a run and a size in bytes, such as 'runs bucket last 1M' (0: one "
+                  "allreduce after "
+                  "backward)");
+    else if (rundir_find(o->names[0], dir, e) && launch_set_bucket(dir, (long)bytes, e)) {
+        snprintf(text, sizeof text, "asked for buckets of %zu bytes", bytes);
+        say_done(o, dir, text);
+        return 0;
+    }
+    return cli_fail(e);
+}
+
 static bool delete_one(const struct runs_options *o, const char *dir, struct error *e)
 {
     struct run_status status;
@@ -229,11 +247,14 @@ int cli_runs(int argc, char **argv)
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     const struct option_command command = {
-        .usage =
-            "ringside runs [list | watch RUN | stop RUN... | replay RUN | delete RUN... | prune] [options]",
+        .usage = "ringside runs [list | watch RUN | bucket RUN BYTES | stop RUN... | replay RUN | delete "
+                 "RUN... |\n"
+                 "              prune] [options]",
         .summary = "RUN is an id, a label, a part of one, a path, or 'last'. replay also takes the name of a "
                    "recording that comes\n"
-                   "with the course. Ctrl-C ends a watch; the run goes on.",
+                   "with the course. Ctrl-C ends a watch; the run goes on. bucket changes the size of a "
+                   "training's buckets\n"
+                   "while it goes on (train --bucket).",
         .options = options,
     };
     char *rest[OPTION_MAX_WORDS];
@@ -243,7 +264,7 @@ int cli_runs(int argc, char **argv)
         return code;
     const char *verb = rest_count ? rest[0] : "list";
     o.names = rest + 1, o.count = rest_count ? rest_count - 1 : 0;
-    bool takes_many = !strcmp(verb, "stop") || !strcmp(verb, "delete");
+    bool takes_many = !strcmp(verb, "stop") || !strcmp(verb, "delete") || !strcmp(verb, "bucket");
     int most = takes_many ? OPTION_MAX_WORDS : !strcmp(verb, "watch") || !strcmp(verb, "replay") ? 1 : 0;
     if (!strcmp(verb, "compare") || !strcmp(verb, "export")) {
         error_set(&e, ERROR_INPUT, "runs %s: this version cannot do that yet", verb);
@@ -260,12 +281,15 @@ int cli_runs(int argc, char **argv)
         return runs_watch(&o, &e);
     if (!strcmp(verb, "replay"))
         return runs_replay(&o, &e);
+    if (!strcmp(verb, "bucket"))
+        return runs_bucket(&o, &e);
     if (!strcmp(verb, "stop"))
         return each(&o, verb, stop_one, true, &e);
     if (!strcmp(verb, "delete"))
         return each(&o, verb, delete_one, false, &e);
     if (!strcmp(verb, "prune"))
         return runs_prune(&o, &e);
-    error_set(&e, ERROR_INPUT, "runs: expected list, watch, stop, replay, delete or prune, got '%s'", verb);
+    error_set(&e, ERROR_INPUT, "runs: expected list, watch, bucket, stop, replay, delete or prune, got '%s'",
+              verb);
     return cli_fail(&e);
 }

@@ -156,6 +156,16 @@ static bool take_number(const struct option *o, const char *value, struct error 
     return true;
 }
 
+static bool take_size(const struct option *o, const char *value, struct error *e)
+{
+    size_t bytes;
+    if (!option_size(value, &bytes) || (double)bytes < o->min || (double)bytes > o->max)
+        return error_set(e, ERROR_INPUT, "--%s: expected a size in bytes such as 0, 64K or 25M, got '%.40s'",
+                         o->name, value);
+    *(long *)o->into = (long)bytes;
+    return true;
+}
+
 static bool take(const struct option *o, const char *value, struct error *e)
 {
     switch (o->type) {
@@ -168,6 +178,7 @@ static bool take(const struct option *o, const char *value, struct error *e)
                              o->size - 1, value);
         memcpy(o->into, value, strlen(value) + 1);
         return true;
+    case OPTION_SIZE: return take_size(o, value, e);
     case OPTION_SIZES: return take_sizes(o, value, e);
     case OPTION_INT:
     case OPTION_LONG:

@@ -22,6 +22,7 @@ enum option_type {
     OPTION_LONG,  /* long */
     OPTION_SEED,  /* uint64_t */
     OPTION_REAL,  /* double */
+    OPTION_SIZE,  /* long: bytes, "25M", binary units */
     OPTION_SIZES, /* struct option_sizes: "1K,1M,64M", binary units; "8..1K": each twice the one before */
 };
 

@@ -140,6 +140,7 @@ static int api_train(lua_State *L)
                                            {"scale_lr", LUA_ARG_WHOLE},
                                            {"dtype", LUA_ARG_TEXT},
                                            {"allreduce", LUA_ARG_TEXT},
+                                           {"bucket", LUA_ARG_WHOLE},
                                            {"threads", LUA_ARG_WHOLE},
                                            {"seed", LUA_ARG_WHOLE},
                                            {"reproducible", LUA_ARG_BOOLEAN},

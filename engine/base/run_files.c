@@ -174,6 +174,24 @@ bool rundir_stop_requested(const char *dir)
     return path_join(path, dir, "stop", NULL) && access(path, F_OK) == 0;
 }
 
+bool rundir_request_bucket(const char *dir, long bytes, struct error *e)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%ld\n", bytes);
+    return rundir_write(dir, "bucket", text, e);
+}
+
+long rundir_bucket_requested(const char *dir)
+{
+    char path[PATH_MAX], text[32], *end;
+    FILE *f = path_join(path, dir, "bucket", NULL) ? fopen(path, "re") : NULL;
+    bool got = f && fgets(text, sizeof text, f);
+    if (f)
+        fclose(f);
+    long bytes = got ? strtol(text, &end, 10) : -1;
+    return got && end > text && bytes >= 0 ? bytes : -1;
+}
+
 void rundir_note_attached(const char *dir, long step)
 {
     char path[PATH_MAX], host[64] = "";

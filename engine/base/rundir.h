@@ -6,7 +6,7 @@
  * $RINGSIDE_HOME/runs, RINGSIDE_HOME being ~/.local/share/ringside unless it is set. A run's id is the name
  * of its directory. A run that lies elsewhere (--out DIR) is found through a symbolic link in
  * $RINGSIDE_HOME/runs. A file named `stop` in the directory asks the run to end; ranks look at it at each
- * step.
+ * step; one named `bucket` asks a training for another size of bucket.
  */
 #ifndef RINGSIDE_BASE_RUNDIR_H
 #define RINGSIDE_BASE_RUNDIR_H
@@ -79,6 +79,9 @@ bool run_state_ended(enum run_state state); /* done, failed, cancelled or lost *
 /* Asks the run to end by itself (the stop file). */
 bool rundir_request_stop(const char *dir, struct error *e);
 bool rundir_stop_requested(const char *dir);
+/* Asks a training to cut its gradients into buckets of so many bytes (the bucket file); what was asked last, -1: nothing. */
+bool rundir_request_bucket(const char *dir, long bytes, struct error *e);
+long rundir_bucket_requested(const char *dir);
 
 /*
  * A tolerant reader of events.jsonl: polls (shared filesystems send no notice), leaves a torn last line for

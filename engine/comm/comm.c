@@ -107,6 +107,11 @@ int comm_size(const struct comm *c)
     return c->size;
 }
 
+bool comm_one_host(const struct comm *c)
+{
+    return c->host_ranks == c->size;
+}
+
 struct transport *comm_transport(struct comm *c)
 {
     return c->mailbox ? mailbox_transport(c->mailbox) : &c->data.transport;

@@ -89,6 +89,8 @@ bool comm_collective(struct comm *c, enum collective op, const char *algo, const
 bool comm_auto(struct comm *c, const char **about, struct error *e);
 /* What such a table is for. buffer: "engine" or "private". */
 void comm_tuning_key(const struct comm *c, const char *buffer, struct tuning_key *key);
+/* Whether all ranks are on this host. */
+bool comm_one_host(const struct comm *c);
 /* Whether all ranks share memory, so that there is "shm". */
 bool comm_shares_memory(const struct comm *c);
 

@@ -96,6 +96,7 @@ void comm_thread_stop(struct comm_thread *t)
     pthread_join(t->thread, NULL);
     t->comm->threaded = false;
     atomic_store(&t->comm->faults.aside, false);
+    atomic_store(&t->comm->faults.given_up, false);
     pthread_cond_destroy(&t->done);
     pthread_cond_destroy(&t->put);
     pthread_mutex_destroy(&t->lock);

@@ -418,6 +418,23 @@ bool launch_stop(const char *dir, struct error *e)
     return true;
 }
 
+bool launch_set_bucket(const char *dir, long bytes, struct error *e)
+{
+    struct run_status status;
+    struct job job;
+    if (!run_status_read(dir, &status, e) || !job_load(&job, dir, e))
+        return false;
+    bool trains = job.kind == JOB_TRAIN && !*job.train.eval;
+    job_clear(&job);
+    if (!trains)
+        return error_set(e, ERROR_INPUT, "%s trains nothing, so it has no gradients to put into buckets",
+                         rundir_id(dir));
+    if (run_state_ended(status.state))
+        return error_set(e, ERROR_INPUT, "%s has ended already (%s)", rundir_id(dir),
+                         run_state_name(status.state));
+    return rundir_request_bucket(dir, bytes, e);
+}
+
 bool launch_worker(int argc, char **argv, int *code)
 {
     static const struct {

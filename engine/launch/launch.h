@@ -42,6 +42,12 @@ bool launch_find_recording(const char *name, char dir[PATH_MAX], struct error *e
  */
 bool launch_stop(const char *dir, struct error *e);
 
+/*
+ * Asks a training that runs to cut its gradients into buckets of so many bytes (0: one allreduce after backward),
+ * which it does between two steps. ERROR_INPUT where it has ended or trains nothing.
+ */
+bool launch_set_bucket(const char *dir, long bytes, struct error *e);
+
 /* Whether argv is one of the hidden commands (--supervise, --lua-host, --coroutine-ranks ...); runs it if so.
  */
 bool launch_worker(int argc, char **argv, int *code);

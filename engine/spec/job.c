@@ -60,6 +60,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.gamma, "gamma", REAL, 1e-6, 1),
     CHOICE(train.dtype, "dtype", "fp32|bf16"),
     CHOICE(train.algo, "algo", NULL),
+    NUMBER(train.bucket, "bucket", LONG, -1, 1e12),
     CHOICE(train.device, "device", "cpu|auto"),
     NUMBER(train.threads, "threads", INT, 0, 1024),
     NUMBER(train.seed, "seed", SEED, 0, 9.2e18),
@@ -166,6 +167,7 @@ void job_defaults(struct job *job, enum job_kind kind)
                                         .gamma = 0.1,
                                         .dtype = "fp32",
                                         .algo = "ring",
+                                        .bucket = -1,
                                         .device = "auto",
                                         .seed = 1};
         break;
@@ -318,6 +320,9 @@ static bool check_recipe(const struct job_train *t, struct error *e)
         return error_set(
             e, ERROR_INPUT,
             "accumulate: not together with reproducible, which cuts the batch into 8 shards as it is");
+    if (t->reproducible && t->bucket > 0)
+        return error_set(e, ERROR_INPUT,
+                         "bucket: not together with reproducible, which sums all gradients along one tree");
     if (t->warmup > 0 && !strcmp(t->schedule, "onecycle"))
         return error_set(e, ERROR_INPUT,
                          "warmup: the schedule onecycle warms up by itself; take constant, step or cosine");

@@ -47,8 +47,10 @@ struct job_train {
     double gamma;     /* ... with this */
     char dtype[8];    /* "fp32", "bf16": what layers compute in */
     char algo[32];    /* allreduce: "ring", "tree", "mpi" */
-    char device[16];  /* "cpu", "auto" */
-    int threads;      /* per rank; 0: cores of the host / ranks on it, at least 1 */
+    long
+        bucket; /* bytes of gradients in an allreduce beside backward; 0: all in one after it; -1: by the link */
+    char device[16]; /* "cpu", "auto" */
+    int threads;     /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
     bool reproducible;     /* the same bits for any number of ranks and threads */
     long checkpoint_every; /* steps; 0: only after each epoch and at the end */

@@ -20,6 +20,11 @@ bool gan_described(const json_t *description)
 static bool check_job(const struct job_train *t, struct error *e)
 {
     const char *what = t->accumulate > 1 ? "--accumulate" : t->reproducible ? "--reproducible" : NULL;
+    if (t->bucket > 0)
+        return error_set(
+            e, ERROR_INPUT,
+            "--bucket is not there for a gan, each of whose two networks has one allreduce: leave "
+            "it out");
     if (what)
         return error_set(e, ERROR_INPUT,
                          "%s is not there for a gan, whose step has two parts already: leave it out", what);
@@ -288,7 +293,10 @@ bool gan_step(struct trainer *tr, int wants, int *want, struct error *e)
         return false;
     now.loss_g = g->gradients[g->model.parameters];
     comm_s += tr->layers_s;
-    trainer_count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, now.loss_d + now.loss_g);
+    const struct phases phases = {
+        .data = data_s, .compute = sink_clock() - t0 - data_s - comm_s, .comm = comm_s, .exposed = comm_s};
+    trainer_count(tr, &phases, now.loss_d + now.loss_g);
+    tr->logged = 2;
     meter_add_gan(&tr->step_meter, &now);
     tr->step++;
     tr->grad_norm = sqrt(squares[0] + squares[1]);

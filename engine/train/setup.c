@@ -181,6 +181,8 @@ static int default_threads(int ranks)
 static bool sum_over_ranks(void *self, float *values, size_t n, struct error *e)
 {
     struct trainer *tr = self;
+    if (tr->reducer)
+        return reducer_sum(tr->reducer, values, n, e);
     double before = sink_clock();
     bool ok = comm_allreduce(tr->comm, tr->algo, values, n, NULL, e);
     tr->layers_s += sink_clock() - before;
@@ -297,6 +299,36 @@ static bool make_loader(struct trainer *tr, struct error *e)
     return tr->loader != NULL;
 }
 
+/* What was asked for; else several buckets where a network carries them, while the cores of this host compute. */
+static size_t bucket_of(const struct trainer *tr)
+{
+    if (tr->t->bucket >= 0)
+        return (size_t)tr->t->bucket;
+    return comm_one_host(tr->comm) || tr->reproducible ? 0 : BUCKET_DEFAULT;
+}
+
+static bool make_reducer(struct trainer *tr, struct error *e)
+{
+    const struct reducer_spec spec = {.comm = tr->comm,
+                                      .model = &tr->model,
+                                      .gradients = tr->gradients,
+                                      .length = tr->reproducible ? reproducible_length(tr->reproducible)
+                                                                 : tr->model.parameters + EXTRAS,
+                                      .part = tr->part,
+                                      .whole = tr->reproducible};
+    tr->reducer = reducer_new(&spec, e);
+    return tr->reducer && reducer_set(tr->reducer, tr->algo, bucket_of(tr), e);
+}
+
+/* The records that hold the hops of a step's allreduces. */
+static bool make_logs(struct trainer *tr, struct error *e)
+{
+    for (int i = 0; i < REDUCER_LOGS; i++)
+        if (!(tr->hops[i] = hop_log_new(e)))
+            return false;
+    return true;
+}
+
 /* A network that only predicts. */
 static bool make_tested(struct trainer *tr, struct error *e)
 {
@@ -318,15 +350,14 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
     if (*tr->t->eval)
         return gan ? gan_set_up(tr, e) && trainer_load_tested(tr, e) : make_tested(tr, e);
     if (!plan_rate(tr, e) || !(gan ? gan_set_up(tr, e) : make_network(tr, e) && make_optimizer(tr, e)) ||
-        !trainer_resume(tr, e) || !(gan || make_loader(tr, e)))
+        !trainer_resume(tr, e) || !(gan || (make_loader(tr, e) && make_reducer(tr, e))))
         return false;
-    tr->hops[0] = hop_log_new(e);
-    tr->hops[1] = gan && tr->hops[0] ? hop_log_new(e) : NULL;
-    return tr->hops[0] && (!gan || tr->hops[1]);
+    return make_logs(tr, e);
 }
 
 void trainer_tear_down(struct trainer *tr)
 {
+    reducer_free(tr->reducer); /* first: its thread may be at the gradients */
     loader_free(tr->loader);
     gan_tear_down(tr);
     optimizer_free(tr->optimizer);
@@ -336,8 +367,8 @@ void trainer_tear_down(struct trainer *tr)
     backend_close(tr->backend);
     comm_buffer_free(tr->comm, tr->gradients);
     comm_buffer_free(tr->comm, tr->part);
-    hop_log_free(tr->hops[0]);
-    hop_log_free(tr->hops[1]);
+    for (int i = 0; i < REDUCER_LOGS; i++)
+        hop_log_free(tr->hops[i]);
     order_free(&tr->order);
     dataset_free(&tr->train);
     dataset_free(&tr->test);
@@ -373,6 +404,10 @@ static void set_recipe(const struct trainer *tr, json_t *event)
     event_set_text(event, "loss_function", loss_kind_name(tr->model.loss.kind));
     event_set_text(event, "dtype", t->dtype);
     event_set_text(event, "algo", tr->algo);
+    if (tr->reducer && reducer_overlaps(tr->reducer)) {
+        event_set_integer(event, "bucket", (long long)reducer_bucket(tr->reducer));
+        event_set_integer(event, "buckets", reducer_buckets(tr->reducer));
+    }
     if (t->reproducible)
         json_object_set_new(event, "reproducible", json_true());
 }

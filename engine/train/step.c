@@ -10,6 +10,20 @@
 
 /* --- gradients of this rank --- */
 
+/* Behind the gradients travel the loss and rank 0's word. */
+static void put_word(const struct trainer *tr, double loss)
+{
+    float *word = tr->gradients + tr->model.parameters;
+    word[0] = (float)loss;
+    word[1] = trainer_word(tr, tr->wants);
+}
+
+/* After the step's last backward pass, and beside it, the gradients are summed over the ranks. */
+static bool is_last(const struct trainer *tr, int part)
+{
+    return part == tr->t->accumulate - 1;
+}
+
 /*
  * Forward and backward on one batch, number `part` of the step. Between the two the outputs are looked at
  * where the loss is no number: backward may write over them.
@@ -27,6 +41,12 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     *loss += sum.loss;
     if (!isfinite(sum.loss) && tr->bad_layer < 0)
         tr->bad_layer = network_first_not_finite(n, e);
+    n->hook = (struct gradient_hook){0};
+    if (is_last(tr, part)) {
+        put_word(tr, *loss / tr->global_rows);
+        if (reducer_overlaps(tr->reducer))
+            n->hook = (struct gradient_hook){.ready = reducer_ready, .self = tr->reducer};
+    }
     return network_backward(n, e);
 }
 
@@ -36,7 +56,7 @@ static void add(float *restrict to, const float *restrict from, size_t n)
         to[i] += from[i];
 }
 
-static bool shard_gradients(struct trainer *tr, double *loss, double *data_s, struct error *e)
+static bool shard_gradients(struct trainer *tr, double *data_s, struct error *e)
 {
     struct reproducible *r = tr->reproducible;
     for (int i = 0; i < reproducible_shards(r); i++)
@@ -46,27 +66,30 @@ static bool shard_gradients(struct trainer *tr, double *loss, double *data_s, st
     if (!reproducible_gradients(r, tr->network, 1 / tr->global_rows, e))
         return false;
     tr->bad_layer = reproducible_bad_layer(r);
-    *loss = tr->gradients[tr->model.parameters];
+    put_word(tr, tr->gradients[tr->model.parameters]);
     return true;
 }
 
-/* Leaves the sum over this rank's batches in tr->gradients; *loss: their part of the mean over all ranks. */
-static bool local_gradients(struct trainer *tr, double *loss, double *data_s, struct error *e)
+/*
+ * Leaves the sum over this rank's batches in tr->gradients, with their part of the mean loss over all ranks behind
+ * it; or has given some of it to the reducer already, which then adds the last batch's as they get ready.
+ */
+static bool local_gradients(struct trainer *tr, double *data_s, struct error *e)
 {
     size_t n = tr->model.parameters;
+    double loss = 0;
     tr->bad_layer = -1;
     if (tr->reproducible)
-        return shard_gradients(tr, loss, data_s, e);
+        return shard_gradients(tr, data_s, e);
     for (int part = 0; part < tr->t->accumulate; part++) {
         if (!loader_next(tr->loader, network_input(tr->network), tr->classes, data_s, e) ||
-            !one_batch(tr, part, loss, e))
+            !one_batch(tr, part, &loss, e))
             return false;
         if (tr->part && part == 0)
             memcpy(tr->gradients, tr->part, n * sizeof *tr->part);
-        else if (tr->part)
+        else if (tr->part && !(is_last(tr, part) && reducer_overlaps(tr->reducer)))
             add(tr->gradients, tr->part, n);
     }
-    *loss /= tr->global_rows;
     return true;
 }
 
@@ -101,7 +124,7 @@ bool trainer_loss_is_finite(struct trainer *tr, const char *what, double loss, l
 
 /*
  * Whole numbers below 2^24 and their sum with zeros are exact in a float, so every rank reads what rank 0
- * said: the low four bits are its wishes, the rest is how much of the time is over.
+ * said: the low bits are its wishes, the rest is how much of the time is over.
  */
 float trainer_word(const struct trainer *tr, int wants)
 {
@@ -109,13 +132,13 @@ float trainer_word(const struct trainer *tr, int wants)
     if (comm_rank(tr->comm) != 0)
         return 0;
     double share = seconds > 0 ? fmin(1, (sink_clock() - tr->began) / seconds) : 0;
-    return (float)(wants + 16 * (int)(share * 1e5));
+    return (float)(wants + WANTS * (int)(share * 1e5));
 }
 
 void trainer_take_word(struct trainer *tr, float word, int *want)
 {
-    int said = (int)word, parts = said / 16;
-    *want = said & 15;
+    int said = (int)word, parts = said / WANTS;
+    *want = said % WANTS;
     tr->share = parts / 1e5;
 }
 
@@ -125,30 +148,26 @@ double trainer_rate(const struct trainer *tr)
     return learning_rate_at(&tr->rate, step, trainer_epoch(tr));
 }
 
-void trainer_count(struct trainer *tr, double data_s, double compute_s, double comm_s, double loss)
+void trainer_count(struct trainer *tr, const struct phases *p, double loss)
 {
-    meter_add(&tr->step_meter, data_s, compute_s, comm_s, loss);
-    meter_add(&tr->rank_meter, data_s, compute_s, comm_s, loss);
+    meter_add(&tr->step_meter, p, loss);
+    meter_add(&tr->rank_meter, p, loss);
 }
 
 bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
 {
-    double loss = 0, squares = 0, data_s = 0, t0 = sink_clock();
-    tr->layers_s = 0;
-    if (!local_gradients(tr, &loss, &data_s, e))
-        return false;
-    double t1 = sink_clock();
-    /* Behind the gradients travel the loss and rank 0's word. */
-    float *word = tr->gradients + tr->model.parameters;
-    word[0] = (float)loss;
-    word[1] = trainer_word(tr, wants);
-    size_t length = tr->reproducible ? reproducible_length(tr->reproducible) : tr->model.parameters + EXTRAS;
-    if (!comm_allreduce(tr->comm, tr->algo, tr->gradients, length, tr->sample_hops ? tr->hops[0] : NULL, e))
+    struct reducer *r = tr->reducer;
+    const float *word = tr->gradients + tr->model.parameters;
+    double squares = 0, began = sink_clock();
+    struct phases phases = {0};
+    tr->wants = wants;
+    reducer_begin(r, tr->sample_hops ? tr->hops : NULL);
+    tr->logged = reducer_buckets(r);
+    if (!local_gradients(tr, &phases.data, e) || !reducer_finish(r, e))
         return false;
     if (tr->reproducible)
         reproducible_take_state(tr->reproducible, tr->network);
-    double t2 = sink_clock();
-    loss = word[0];
+    double loss = word[0];
     trainer_take_word(tr, word[1], want);
     tr->lr = trainer_rate(tr);
     if (!trainer_loss_is_finite(tr, "the loss", loss, tr->step + 1, e) ||
@@ -157,8 +176,10 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     if (!isfinite(squares))
         return diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
                         network_gradient_not_finite(tr->network, tr->gradients), e);
-    double comm_s = t2 - t1 + tr->layers_s;
-    trainer_count(tr, data_s, sink_clock() - t0 - data_s - comm_s, comm_s, loss);
+    phases.comm = reducer_comm_s(r);
+    phases.exposed = reducer_exposed_s(r);
+    phases.compute = sink_clock() - began - phases.data - phases.exposed;
+    trainer_count(tr, &phases, loss);
     tr->step++;
     tr->grad_norm = sqrt(squares);
     return true;

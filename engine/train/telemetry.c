@@ -13,12 +13,13 @@ void meter_reset(struct meter *m)
     m->began = sink_clock();
 }
 
-void meter_add(struct meter *m, double data_s, double compute_s, double comm_s, double loss)
+void meter_add(struct meter *m, const struct phases *p, double loss)
 {
     m->steps++;
-    m->data_s += data_s;
-    m->compute_s += compute_s;
-    m->comm_s += comm_s;
+    m->phases.data += p->data;
+    m->phases.compute += p->compute;
+    m->phases.comm += p->comm;
+    m->phases.exposed += p->exposed;
     m->loss += loss;
 }
 
@@ -39,8 +40,18 @@ void telemetry_gan(json_t *event, const struct gan_figures *sums, double n)
     event_set_number(event, "d_fake", sums->d_fake / n);
 }
 
+/* Of one step: the sums divided by n. */
+static void set_phases(json_t *event, const struct phases *sums, double n)
+{
+    event_set_number(event, "compute_s", sums->compute / n);
+    event_set_number(event, "comm_s", sums->comm / n);
+    event_set_number(event, "exposed_comm_s", sums->exposed / n);
+    event_set_number(event, "data_s", sums->data / n);
+}
+
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
-                    long global_batch, double lr, double grad_norm, struct error *e)
+                    long global_batch, double lr, double grad_norm, const struct fusion *fusion,
+                    struct error *e)
 {
     double n = (double)m->steps, wall = sink_clock() - m->began;
     json_t *event = sink_event(sink, "step");
@@ -48,12 +59,13 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
     event_set_number(event, "epoch", epoch);
     event_set_number(event, "loss", m->loss / n);
     event_set_number(event, "samples_per_s", n * (double)global_batch / wall);
-    event_set_number(event, "compute_s", m->compute_s / n);
-    event_set_number(event, "comm_s", m->comm_s / n);
-    event_set_number(event, "exposed_comm_s", m->comm_s / n);
-    event_set_number(event, "data_s", m->data_s / n);
+    set_phases(event, &m->phases, n);
     event_set_number(event, "lr", lr);
     event_set_number(event, "grad_norm", grad_norm);
+    if (fusion->buckets > 1) {
+        event_set_integer(event, "bucket", (long long)fusion->bucket);
+        event_set_integer(event, "buckets", fusion->buckets);
+    }
     if (m->gan)
         telemetry_gan(event, &m->figures, n);
     return sink_emit(sink, event, e);
@@ -74,7 +86,8 @@ static double resident_bytes(void)
 /* What a rank tells of itself. */
 struct rank_report {
     char host[64];
-    double samples_per_s, compute_s, comm_s, data_s, rss_bytes;
+    double samples_per_s, rss_bytes;
+    struct phases phases; /* means over its steps */
 };
 
 bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch,
@@ -82,9 +95,10 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
 {
     double n = m->steps > 0 ? (double)m->steps : 1;
     struct rank_report mine = {.samples_per_s = (double)m->steps * batch / (sink_clock() - m->began),
-                               .compute_s = m->compute_s / n,
-                               .comm_s = m->comm_s / n,
-                               .data_s = m->data_s / n,
+                               .phases = {.data = m->phases.data / n,
+                                          .compute = m->phases.compute / n,
+                                          .comm = m->phases.comm / n,
+                                          .exposed = m->phases.exposed / n},
                                .rss_bytes = resident_bytes()};
     gethostname(mine.host, sizeof mine.host - 1);
     int size = comm_size(comm);
@@ -98,9 +112,7 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
         event_set_text(event, "host", all[r].host);
         event_set_text(event, "device", "cpu");
         event_set_number(event, "samples_per_s", all[r].samples_per_s);
-        event_set_number(event, "compute_s", all[r].compute_s);
-        event_set_number(event, "comm_s", all[r].comm_s);
-        event_set_number(event, "data_s", all[r].data_s);
+        set_phases(event, &all[r].phases, 1);
         event_set_number(event, "rss_bytes", all[r].rss_bytes);
         ok = sink_emit(sink, event, e);
     }

@@ -2,8 +2,8 @@
  * telemetry.h - where the time of the steps went, and the events that say so.
  *
  * A meter adds up the phases of the steps since it was last emptied: data (making the batch), compute
- * (forward, backward, optimiser) and communication, all of it exposed as long as nothing is computed
- * meanwhile.
+ * (forward, backward, optimiser) and exposed communication (nothing is computed meanwhile) are the step;
+ * communication in all may be longer, where some of it is hidden behind backward.
  */
 #ifndef RINGSIDE_TRAIN_TELEMETRY_H
 #define RINGSIDE_TRAIN_TELEMETRY_H
@@ -18,23 +18,35 @@ struct gan_figures {
         d_fake; /* the probability of being real that D gives to real images, and to generated ones */
 };
 
+/* Seconds of a step. */
+struct phases {
+    double data, compute, comm, exposed;
+};
+
+/* How the gradients of the last step were summed. */
+struct fusion {
+    size_t bucket; /* bytes, as asked for */
+    int buckets;   /* allreduces */
+};
+
 struct meter {
     long steps;
-    double began; /* sink_clock when it was emptied */
-    double data_s, compute_s, comm_s;
-    double loss; /* sum over the steps */
+    double began;         /* sink_clock when it was emptied */
+    struct phases phases; /* sums over the steps */
+    double loss;          /* sum over the steps */
     bool gan;
     struct gan_figures figures; /* of a gan: sums over the steps */
 };
 
 void meter_reset(struct meter *m);
 /* One step more. */
-void meter_add(struct meter *m, double data_s, double compute_s, double comm_s, double loss);
+void meter_add(struct meter *m, const struct phases *p, double loss);
 void meter_add_gan(struct meter *m, const struct gan_figures *figures);
 
 /* One `step` event of the steps in the meter: the times of one step are their means, loss too. */
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
-                    long global_batch, double lr, double grad_norm, struct error *e);
+                    long global_batch, double lr, double grad_norm, const struct fusion *fusion,
+                    struct error *e);
 
 /* The figures of a gan as fields: the sums divided by n. */
 void telemetry_gan(json_t *event, const struct gan_figures *sums, double n);

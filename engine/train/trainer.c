@@ -17,6 +17,7 @@ enum { EVERY_STEP_UNTIL = 100 }; /* each of the first steps has an event of its 
 #define STEP_EVENTS_S 0.1
 #define RANK_EVENTS_S 1.0
 #define HOP_EVENTS_S 2.0
+#define LOOK_S 0.25 /* at what a watcher may ask for, but that the run stops: that at each step */
 
 /* What rank 0 asks for in this step; the others ask for nothing. */
 static int wants(struct trainer *tr)
@@ -37,6 +38,13 @@ static int wants(struct trainer *tr)
         want |= WANT_HOPS;
         tr->next_hops = now + HOP_EVENTS_S;
     }
+    if (now >= tr->next_look) {
+        long bucket = rundir_bucket_requested(tr->rundir);
+        if (bucket != tr->bucket_asked)
+            want |= WANT_BUCKET;
+        tr->bucket_asked = bucket;
+        tr->next_look = now + LOOK_S;
+    }
     return want;
 }
 
@@ -44,8 +52,10 @@ static int wants(struct trainer *tr)
 
 static bool emit_step(struct trainer *tr, struct error *e)
 {
+    const struct fusion fusion = {.bucket = tr->reducer ? reducer_bucket(tr->reducer) : 0,
+                                  .buckets = tr->reducer ? reducer_buckets(tr->reducer) : 1};
     return telemetry_step(tr->sink, &tr->step_meter, tr->step, trainer_epoch(tr), tr->global_batch, tr->lr,
-                          tr->grad_norm, e);
+                          tr->grad_norm, &fusion, e);
 }
 
 static bool report(struct trainer *tr, int want, struct error *e)
@@ -58,7 +68,7 @@ static bool report(struct trainer *tr, int want, struct error *e)
         tr->next_step_event = now + STEP_EVENTS_S;
         meter_reset(&tr->step_meter);
     }
-    for (int i = 0; tr->sample_hops && i < 2 && tr->hops[i]; i++)
+    for (int i = 0; tr->sample_hops && i < REDUCER_LOGS && i < tr->logged; i++)
         if (!hop_log_emit(tr->comm, tr->hops[i], tr->ops++, tr->algo, tr->sink, e))
             return false;
     tr->sample_hops = want & WANT_HOPS;
@@ -68,6 +78,39 @@ static bool report(struct trainer *tr, int want, struct error *e)
         meter_reset(&tr->rank_meter);
     }
     return true;
+}
+
+/*
+ * What somebody who watches has asked for, if it can be had: between two steps all ranks go over to another size of
+ * bucket.
+ */
+static bool change_bucket(struct trainer *tr, struct error *e)
+{
+    char text[200];
+    long bytes = tr->bucket_asked;
+    if (!comm_broadcast(tr->comm, &bytes, sizeof bytes, 0, e))
+        return false;
+    if (bytes < 0)
+        return true;
+    bool whole = !tr->reducer || tr->reproducible;
+    /* What was measured with another size is told before. */
+    if (!whole && comm_rank(tr->comm) == 0 && tr->step_meter.steps > 0 && !emit_step(tr, e))
+        return false;
+    meter_reset(&tr->step_meter);
+    meter_reset(&tr->rank_meter);
+    if (!whole && !reducer_set(tr->reducer, tr->algo, (size_t)bytes, e))
+        return false;
+    if (whole)
+        snprintf(text, sizeof text, "a bucket of %ld bytes was asked for, but %s", bytes,
+                 tr->gan ? "a gan's two networks have one allreduce each"
+                         : "--reproducible sums along one tree");
+    else if (reducer_overlaps(tr->reducer))
+        snprintf(text, sizeof text,
+                 "from step %ld on buckets of %ld bytes: %d allreduces a step, beside backward", tr->step + 1,
+                 bytes, reducer_buckets(tr->reducer));
+    else
+        snprintf(text, sizeof text, "from step %ld on one allreduce a step, after backward", tr->step + 1);
+    return comm_rank(tr->comm) != 0 || sink_note(tr->sink, whole ? "warn" : "info", text, e);
 }
 
 /* Of the parameters: what trained alike, bit by bit, has the same. */
@@ -201,7 +244,8 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     meter_reset(&tr->rank_meter);
     for (int want = 0;
          !(want & (WANT_STOP | WANT_END)) && (tr->total_steps == 0 || tr->step < tr->total_steps);) {
-        if (!(tr->gan ? gan_step : trainer_step)(tr, wants(tr), &want, e) || !report(tr, want, e))
+        if (!(tr->gan ? gan_step : trainer_step)(tr, wants(tr), &want, e) || !report(tr, want, e) ||
+            ((want & WANT_BUCKET) && !change_bucket(tr, e)))
             return false;
         tr->evaluated = false;
         if (want & WANT_STOP) {
@@ -246,6 +290,7 @@ bool train_run(const struct job *job, const char *rundir, struct comm *comm, str
     tr->sink = sink;
     tr->loss = tr->accuracy = NAN;
     tr->saved_step = -1;
+    tr->bucket_asked = -1;
     *result = (struct train_result){.loss = NAN, .accuracy = NAN};
     bool first = comm_rank(comm) == 0;
     bool ok = trainer_set_up(tr, e) && (!first || trainer_emit_run(tr, e)) &&

@@ -12,6 +12,7 @@
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
 #include "engine/train/gan.h"
+#include "engine/train/reducer.h"
 #include "engine/train/reproducible.h"
 #include "engine/train/telemetry.h"
 #include "engine/train/trainer.h"
@@ -22,7 +23,7 @@ enum {
 };
 
 /* What rank 0 wants of all, as one small number that only it puts into the sum. */
-enum { WANT_STOP = 1, WANT_RANKS = 2, WANT_HOPS = 4, WANT_END = 8 };
+enum { WANT_STOP = 1, WANT_RANKS = 2, WANT_HOPS = 4, WANT_END = 8, WANT_BUCKET = 16, WANTS = 32 };
 
 struct checkpoint;
 
@@ -46,28 +47,32 @@ struct trainer {
     struct learning_rate rate;
     struct order order;
     struct loader *loader;
-    struct hop_log *hops[2];   /* of a step's allreduce; of a gan's second */
-    struct rank_sum all_ranks; /* what layers that look across ranks are handed */
-    float *gradients;          /* of comm: what the allreduce sums */
-    float *part;               /* where a batch's gradient is computed that is added to others; NULL: there */
-    int32_t *classes;          /* of a batch */
-    int samples;               /* of this rank in a step: batch × accumulate */
-    long global_batch;         /* of all ranks */
-    double global_rows;        /* the loss is the mean over them: of a sequence, one a step */
-    long total_steps;          /* 0: bounded by time */
+    struct hop_log *hops[REDUCER_LOGS]; /* of a step's allreduces, or of a gan's two */
+    int logged;                         /* so many of them hold the last step's */
+    struct rank_sum all_ranks;          /* what layers that look across ranks are handed */
+    float *gradients;                   /* of comm: what the allreduce sums */
+    struct reducer *reducer; /* which does it; NULL: a gan's two networks have one allreduce each */
+    float *part;             /* where a batch's gradient is computed that is added to others; NULL: there */
+    int32_t *classes;        /* of a batch */
+    int samples;             /* of this rank in a step: batch × accumulate */
+    long global_batch;       /* of all ranks */
+    double global_rows;      /* the loss is the mean over them: of a sequence, one a step */
+    long total_steps;        /* 0: bounded by time */
 
     /* step.c */
     long step; /* done so far, those of the run that this one goes on with included */
     double lr, grad_norm;
     double share;    /* of the time that is over, as rank 0 sees it */
     int bad_layer;   /* whose output was not finite in this step, from 0; -1: none */
-    double layers_s; /* this step's communication inside layers */
+    double layers_s; /* a gan: this step's communication inside layers */
+    int wants;       /* rank 0: what it asks for in this step */
     struct meter step_meter, rank_meter;
 
     /* trainer.c */
     double began, left_out_s;
-    double next_step_event, next_rank_event, next_hops;
-    bool sample_hops; /* in the coming step, on every rank */
+    double next_step_event, next_rank_event, next_hops, next_look;
+    long bucket_asked; /* rank 0: the size that was asked for last while the run goes on; -1: none was */
+    bool sample_hops;  /* in the coming step, on every rank */
     long ops;
     double loss, accuracy; /* of the last evaluation */
     bool evaluated;        /* since the last step */
@@ -93,7 +98,7 @@ float trainer_word(const struct trainer *tr, int wants);
 void trainer_take_word(struct trainer *tr, float word, int *want);
 double trainer_rate(const struct trainer *tr);
 /* Puts a step into both meters. */
-void trainer_count(struct trainer *tr, double data_s, double compute_s, double comm_s, double loss);
+void trainer_count(struct trainer *tr, const struct phases *p, double loss);
 
 /* trainer.c. Collective: the network's running statistics become their mean over the ranks. */
 bool trainer_share_state(struct trainer *tr, struct error *e);

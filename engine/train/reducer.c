@@ -1,0 +1,171 @@
+#include "engine/train/reducer.h"
+
+#include "engine/base/timing.h"
+#include "engine/comm/comm_thread.h"
+
+#include <stdlib.h>
+
+/* One allreduce. */
+struct reduction {
+    struct comm_job job; /* first: the thread hands it back */
+    struct reducer *reducer;
+    float *x;
+    size_t length;
+    struct hop_log *log;
+};
+
+struct reducer {
+    struct reducer_spec spec;
+    const char *algo;
+    size_t bucket;
+    struct buckets plan;
+    struct reduction *reductions; /* by bucket */
+    struct comm_thread *thread;   /* NULL: there was nothing to overlap yet */
+    /* Of the step: */
+    int next;             /* bucket that is not yet on its way */
+    size_t added;         /* gradients from here on are the sums over all parts */
+    double busy_before;   /* of the thread */
+    double comm, exposed; /* seconds */
+};
+
+struct reducer *reducer_new(const struct reducer_spec *spec, struct error *e)
+{
+    struct reducer *r = calloc(1, sizeof *r);
+    if (!r) {
+        error_set(e, ERROR_FAILED, "not enough memory for the sum of the gradients");
+        return NULL;
+    }
+    r->spec = *spec;
+    return r;
+}
+
+void reducer_free(struct reducer *r)
+{
+    if (!r)
+        return;
+    comm_thread_stop(r->thread);
+    buckets_free(&r->plan);
+    free(r->reductions);
+    free(r);
+}
+
+static bool reduce(struct comm_job *job, struct error *e)
+{
+    struct reduction *n = (struct reduction *)job;
+    return comm_allreduce(n->reducer->spec.comm, n->reducer->algo, n->x, n->length, n->log, e);
+}
+
+bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct error *e)
+{
+    const struct reducer_spec *s = &r->spec;
+    buckets_free(&r->plan);
+    free(r->reductions);
+    r->reductions = NULL;
+    r->algo = algo;
+    r->bucket = bucket;
+    if (!buckets_plan(&r->plan, s->model, s->length, s->whole ? 0 : bucket, e))
+        return false;
+    r->reductions = calloc((size_t)r->plan.count, sizeof *r->reductions);
+    if (!r->reductions)
+        return error_set(e, ERROR_FAILED, "not enough memory for %d buckets", r->plan.count);
+    for (int i = 0; i < r->plan.count; i++) {
+        const struct bucket *b = &r->plan.list[i];
+        r->reductions[i] = (struct reduction){
+            .job = {.run = reduce}, .reducer = r, .x = s->gradients + b->begin, .length = b->end - b->begin};
+    }
+    if (reducer_overlaps(r) && !r->thread)
+        r->thread = comm_thread_start(s->comm, e);
+    return r->thread || !reducer_overlaps(r);
+}
+
+const char *reducer_algo(const struct reducer *r)
+{
+    return r->algo;
+}
+
+size_t reducer_bucket(const struct reducer *r)
+{
+    return r->bucket;
+}
+
+int reducer_buckets(const struct reducer *r)
+{
+    return r->plan.count;
+}
+
+bool reducer_overlaps(const struct reducer *r)
+{
+    return r->plan.count > 1 && comm_size(r->spec.comm) > 1;
+}
+
+void reducer_begin(struct reducer *r, struct hop_log **logs)
+{
+    r->next = 0;
+    r->added = r->spec.model->parameters;
+    r->comm = r->exposed = 0;
+    r->busy_before = r->thread ? comm_thread_busy_s(r->thread) : 0;
+    for (int i = 0; i < r->plan.count; i++)
+        r->reductions[i].log = logs && i < REDUCER_LOGS ? logs[i] : NULL;
+}
+
+/* Puts buckets on their way: those before number `end` whose gradients are final from `ready` on. */
+static bool start(struct reducer *r, int end, size_t ready, struct error *e)
+{
+    for (; r->next < end && r->plan.list[r->next].begin >= ready; r->next++)
+        if (!comm_thread_put(r->thread, &r->reductions[r->next].job))
+            return comm_thread_wait(r->thread, e); /* for the reason */
+    return true;
+}
+
+bool reducer_ready(void *self, size_t from, struct error *e)
+{
+    struct reducer *r = self;
+    float *restrict to = r->spec.gradients;
+    const float *restrict part = r->spec.part;
+    for (size_t i = from; part && i < r->added; i++)
+        to[i] += part[i];
+    r->added = from;
+    /* The last is left to reducer_finish, which times it: the thread may take this one's core at once. */
+    return start(r, r->plan.count - 1, from, e);
+}
+
+bool reducer_finish(struct reducer *r, struct error *e)
+{
+    double before = timing_now();
+    bool ok;
+    if (reducer_overlaps(r))
+        ok = start(r, r->plan.count, 0, e) && comm_thread_wait(r->thread, e);
+    else
+        ok = reduce(&r->reductions[0].job, e);
+    double waited = timing_now() - before;
+    r->exposed += waited;
+    r->comm += reducer_overlaps(r) ? 0 : waited;
+    r->comm += r->thread ? comm_thread_busy_s(r->thread) - r->busy_before : 0;
+    return ok;
+}
+
+bool reducer_sum(struct reducer *r, float *x, size_t n, struct error *e)
+{
+    double before = timing_now();
+    struct reduction sum = {.job = {.run = reduce}, .reducer = r, .x = x, .length = n};
+    bool ok;
+    if (r->thread) { /* which owns the comm while buckets are under way */
+        comm_thread_put(r->thread, &sum.job);
+        ok = comm_thread_wait(r->thread, e);
+    } else {
+        ok = reduce(&sum.job, e);
+        r->comm += timing_now() - before;
+    }
+    r->exposed += timing_now() - before;
+    return ok;
+}
+
+double reducer_comm_s(const struct reducer *r)
+{
+    return r->comm;
+}
+
+double reducer_exposed_s(const struct reducer *r)
+{
+    return r->exposed;
+}
