@@ -44,7 +44,7 @@ LIBSHARED := $(BUILD)/libshared.a
 LIBFRONT  := $(BUILD)/libfront.a
 LIBBACK   := $(BUILD)/libback.a
 
-FRONT_LIBS := $(CURSES_L) $(CMARK_L) $(LUA_L) $(JSON_L) -lm
+FRONT_LIBS := $(CURSES_L) $(CMARK_L) $(LUA_L) $(JSON_L) -lz -lm
 BACK_LIBS  := $(DNNL_L) -lz $(LUA_L) $(JSON_L) -lpthread -lm
 
 .PHONY: all run test check sanitize bench deps clean install format fuzz

@@ -1,0 +1,386 @@
+#include "cluster-sim/scheduler.h"
+
+#include "cluster-sim/sched_internal.h"
+#include "cluster-sim/waiting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A running job as the scheduler sees it. */
+struct running {
+    double expected_s; /* its start plus its limit */
+    int job;
+};
+
+/* A partition with its queue. */
+struct machine {
+    const struct sched_partition *partition;
+    int free, total;
+    struct waiting queue;
+    int *at;                 /* which job waits at a place of the queue */
+    int *line;               /* with a priority: the jobs that wait, in no order ... */
+    int lined;               /* ... and how many */
+    int least;               /* with a priority: no job that waits asks for fewer processors */
+    int jobs;                /* of the list, all in all */
+    struct running *running; /* by expected end, then job */
+    int runnings;
+};
+
+struct sched {
+    const struct sched_config *config;
+    const struct sched_job *jobs;
+    int count, arrived;
+    struct sched_record *record;
+    struct machine machine[SCHED_MAX_PARTITIONS];
+    int *place; /* a job's place in its queue */
+    int *heap;  /* running jobs, the next to end first */
+    int heaped;
+    struct fairshare usage;
+    struct fair {
+        double at_s, factor;
+    } * fair;    /* by user */
+    bool ranked; /* the queue is in the order of a priority, not of submission */
+    /* of a job array, at its first task: how many tasks run or are eligible, and the next that is held */
+    int *first, *active, *next;
+    double now, idle_queued_s;
+};
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* --- who ends next: a binary heap by end, then by job --- */
+
+static bool ends_before(const struct sched *s, int a, int b)
+{
+    double x = s->record[a].end_s, y = s->record[b].end_s;
+    return x < y || (x == y && a < b);
+}
+
+static void heap_push(struct sched *s, int job)
+{
+    int at = s->heaped++;
+    for (; at > 0 && ends_before(s, job, s->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        s->heap[at] = s->heap[(at - 1) / 2];
+    s->heap[at] = job;
+}
+
+static int heap_pop(struct sched *s)
+{
+    int top = s->heap[0], last = s->heap[--s->heaped], at = 0;
+    for (int child; (child = 2 * at + 1) < s->heaped; at = child) {
+        if (child + 1 < s->heaped && ends_before(s, s->heap[child + 1], s->heap[child]))
+            child++;
+        if (!ends_before(s, s->heap[child], last))
+            break;
+        s->heap[at] = s->heap[child];
+    }
+    s->heap[at] = last;
+    return top;
+}
+
+/* --- what runs in a partition --- */
+
+/* Where among the running a job with that expected end is, or belongs. */
+static int running_index(const struct machine *m, double expected_s, int job)
+{
+    int low = 0, high = m->runnings;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        const struct running *r = &m->running[middle];
+        if (r->expected_s < expected_s || (r->expected_s == expected_s && r->job < job))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void start(struct sched *s, struct machine *m, int place)
+{
+    int job = m->at[place];
+    const struct sched_job *j = &s->jobs[job];
+    struct sched_record *r = &s->record[job];
+    bool kill = s->config->enforce_limits && j->run_s > j->limit_s;
+    r->start_s = s->now;
+    r->killed = kill;
+    r->end_s = s->now + (kill ? j->limit_s : j->run_s);
+    m->free -= j->procs;
+    waiting_take(&m->queue, place);
+    double expected = s->now + j->limit_s;
+    int at = running_index(m, expected, job);
+    memmove(m->running + at + 1, m->running + at, (size_t)(m->runnings - at) * sizeof *m->running);
+    m->running[at] = (struct running){expected, job};
+    m->runnings++;
+    heap_push(s, job);
+    if (s->ranked)
+        fairshare_run(&s->usage, j->user, j->procs, s->now);
+}
+
+static int waiting_jobs(const struct sched *s, const struct machine *m)
+{
+    return s->ranked ? m->lined : m->queue.count;
+}
+
+/* The job is eligible: it waits in the queue of its partition. */
+static void enqueue(struct sched *s, int job)
+{
+    struct machine *m = &s->machine[s->jobs[job].partition];
+    if (s->ranked) {
+        m->line[m->lined++] = job;
+        m->least = smaller(m->least, s->jobs[job].procs);
+        return;
+    }
+    m->at[s->place[job]] = job;
+    waiting_put(&m->queue, s->place[job], s->jobs[job].procs, s->jobs[job].limit_s);
+}
+
+static void arrive(struct sched *s, int job)
+{
+    const struct sched_job *j = &s->jobs[job];
+    s->arrived = job + 1;
+    if (j->array > 0 && j->array_limit > 0) {
+        int first = s->first[job];
+        if (s->active[first] >= j->array_limit)
+            return; /* held until another task ends */
+        s->active[first]++;
+        s->next[first] = job + 1;
+    }
+    enqueue(s, job);
+}
+
+static void complete(struct sched *s, int job)
+{
+    const struct sched_job *j = &s->jobs[job];
+    struct machine *m = &s->machine[j->partition];
+    int at = running_index(m, s->record[job].start_s + j->limit_s, job);
+    m->runnings--;
+    memmove(m->running + at, m->running + at + 1, (size_t)(m->runnings - at) * sizeof *m->running);
+    m->free += j->procs;
+    if (s->ranked)
+        fairshare_run(&s->usage, j->user, -j->procs, s->now);
+    if (j->array > 0 && j->array_limit > 0) {
+        int first = s->first[job], held = s->next[first];
+        if (held < s->arrived && s->first[held] == first) {
+            s->next[first]++;
+            enqueue(s, held);
+        } else
+            s->active[first]--;
+    }
+}
+
+/* --- a pass over a queue --- */
+
+struct ranked {
+    double priority;
+    int job;
+};
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->priority != y->priority)
+        return x->priority > y->priority ? -1 : 1;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+/* The user's fair-share factor, worked out once an instant. */
+static double fair_to(struct sched *s, int user)
+{
+    if (s->config->weights.fairshare == 0)
+        return 0;
+    if (s->fair[user].at_s != s->now)
+        s->fair[user] = (struct fair){s->now, fairshare_factor(&s->usage, user, s->now)};
+    return s->fair[user].factor;
+}
+
+/* Puts those who wait into the queue in the order of their priorities now. */
+static bool rank(struct sched *s, struct machine *m, struct error *e)
+{
+    struct ranked *order = malloc((size_t)m->lined * sizeof *order);
+    if (!order)
+        return error_set(e, ERROR_FAILED, "not enough memory to sort a queue of %d jobs", m->lined);
+    for (int i = 0; i < m->lined; i++) {
+        int job = m->line[i];
+        const struct sched_job *j = &s->jobs[job];
+        order[i].job = job;
+        order[i].priority = priority_of(&s->config->weights, s->now - j->submit_s, j->procs, m->total,
+                                        fair_to(s, j->user), m->partition->tier);
+    }
+    qsort(order, (size_t)m->lined, sizeof *order, by_priority);
+    waiting_clear(&m->queue, m->lined);
+    for (int i = 0; i < m->lined; i++) {
+        m->at[i] = order[i].job;
+        s->record[order[i].job].priority = order[i].priority;
+        waiting_put(&m->queue, i, s->jobs[order[i].job].procs, s->jobs[order[i].job].limit_s);
+    }
+    free(order);
+    return true;
+}
+
+/* When the first of the queue has its processors by the limits of those that run, and what it leaves over then. */
+static double reserve(const struct sched *s, const struct machine *m, int procs, int *spare)
+{
+    int available = m->free, i = 0;
+    double when = s->now;
+    for (; i < m->runnings && available < procs; i++) {
+        available += s->jobs[m->running[i].job].procs;
+        when = fmax(s->now, m->running[i].expected_s);
+    }
+    for (; i < m->runnings && m->running[i].expected_s <= when; i++)
+        available += s->jobs[m->running[i].job].procs;
+    *spare = available - procs;
+    return when;
+}
+
+/* Starts those behind the first, at a place, that do not delay it. */
+static void backfill(struct sched *s, struct machine *m, int place)
+{
+    int head = m->at[place], spare;
+    double when = reserve(s, m, s->jobs[head].procs, &spare);
+    if (isnan(s->record[head].promised_s))
+        s->record[head].promised_s = when;
+    struct hole hole = {m->free, when - s->now, smaller(spare, m->free)};
+    for (int k = place; m->free > 0 && (k = waiting_fit(&m->queue, k + 1, hole)) >= 0;) {
+        const struct sched_job *j = &s->jobs[m->at[k]];
+        if (j->limit_s > hole.window_s)
+            spare -= j->procs;
+        s->record[m->at[k]].backfilled = true;
+        start(s, m, k);
+        hole.procs = m->free;
+        hole.spare = smaller(spare, m->free);
+    }
+}
+
+static bool pass(struct sched *s, struct machine *m, struct error *e)
+{
+    if (m->free == 0 || waiting_jobs(s, m) == 0 || (s->ranked && m->free < m->least))
+        return true;
+    if (s->ranked && !rank(s, m, e))
+        return false;
+    int place = waiting_first(&m->queue, 0);
+    while (place >= 0 && s->jobs[m->at[place]].procs <= m->free) {
+        start(s, m, place);
+        place = waiting_first(&m->queue, place + 1);
+    }
+    if (place >= 0 && s->config->backfill && m->free > 0)
+        backfill(s, m, place);
+    if (s->ranked) {
+        int left = 0;
+        for (int i = 0; i < m->lined; i++)
+            if (isnan(s->record[m->line[i]].start_s))
+                m->line[left++] = m->line[i];
+        m->lined = left;
+        m->least = m->queue.procs[1]; /* the root's */
+    }
+    return true;
+}
+
+/* --- the whole schedule --- */
+
+/* Time goes on; what is idle meanwhile although somebody waits is summed up. */
+static void advance(struct sched *s, double to)
+{
+    for (int p = 0; p < s->config->partitions; p++) {
+        const struct machine *m = &s->machine[p];
+        if (waiting_jobs(s, m) > 0)
+            s->idle_queued_s += m->free * (to - s->now);
+    }
+    s->now = to;
+}
+
+static bool simulate(struct sched *s, struct error *e)
+{
+    s->now = s->count > 0 ? s->jobs[0].submit_s : 0;
+    for (int next = 0; next < s->count || s->heaped > 0;) {
+        double t = INFINITY;
+        if (s->heaped > 0)
+            t = s->record[s->heap[0]].end_s;
+        if (next < s->count)
+            t = fmin(t, s->jobs[next].submit_s);
+        advance(s, t);
+        while (s->heaped > 0 && s->record[s->heap[0]].end_s <= t)
+            complete(s, heap_pop(s));
+        while (next < s->count && s->jobs[next].submit_s <= t)
+            arrive(s, next++);
+        for (int p = 0; p < s->config->partitions; p++)
+            if (!pass(s, &s->machine[p], e))
+                return false;
+    }
+    return true;
+}
+
+static bool make(struct sched *s, struct error *e)
+{
+    size_t n = (size_t)s->count + 1; /* none is of no bytes */
+    int users = 0;
+    s->record = calloc(n, sizeof *s->record);
+    s->place = malloc(n * sizeof *s->place);
+    s->heap = malloc(n * sizeof *s->heap);
+    s->first = malloc(n * sizeof *s->first);
+    s->active = calloc(n, sizeof *s->active);
+    s->next = calloc(n, sizeof *s->next);
+    if (!s->record || !s->place || !s->heap || !s->first || !s->active || !s->next)
+        return error_set(e, ERROR_FAILED, "not enough memory for %d jobs", s->count);
+    for (int i = 0; i < s->count; i++) {
+        const struct sched_job *j = &s->jobs[i];
+        s->place[i] = s->machine[j->partition].jobs++;
+        s->first[i] = i > 0 && j->array > 0 && j[-1].array == j->array ? s->first[i - 1] : i;
+        s->record[i].promised_s = s->record[i].start_s = NAN;
+        if (j->user >= users)
+            users = j->user + 1;
+    }
+    for (int p = 0; p < s->config->partitions; p++) {
+        struct machine *m = &s->machine[p];
+        size_t jobs = (size_t)m->jobs + 1;
+        m->partition = &s->config->partition[p];
+        m->free = m->total = m->partition->procs;
+        m->at = malloc(jobs * sizeof *m->at);
+        m->line = malloc(jobs * sizeof *m->line);
+        m->running = malloc(jobs * sizeof *m->running);
+        if (!m->at || !m->line || !m->running)
+            return error_set(e, ERROR_FAILED, "not enough memory for %d jobs", s->count);
+        if (!waiting_make(&m->queue, (int)jobs, e))
+            return false;
+    }
+    s->fair = malloc(((size_t)users + 1) * sizeof *s->fair);
+    if (!s->fair)
+        return error_set(e, ERROR_FAILED, "not enough memory for %d users", users);
+    for (int i = 0; i < users; i++)
+        s->fair[i].at_s = NAN;
+    return fairshare_make(&s->usage, users, s->config->weights.half_life_s, e);
+}
+
+bool sched_run(const struct sched_config *c, const struct sched_job *jobs, int count, const char *trace,
+               struct sched_result *r, struct error *e)
+{
+    *r = (struct sched_result){0};
+    if (!sched_check(c, jobs, count, trace, e))
+        return false;
+    struct sched s = {.config = c, .jobs = jobs, .count = count};
+    s.ranked = c->policy == SCHED_PRIORITY || c->policy == SCHED_FAIRSHARE;
+    bool ok = make(&s, e) && simulate(&s, e);
+    if (ok) {
+        r->jobs = s.record;
+        r->count = count;
+        r->idle_queued_s = s.idle_queued_s;
+        ok = sched_sum_up(c, jobs, r, e);
+    } else
+        free(s.record);
+    for (int p = 0; p < c->partitions; p++) {
+        waiting_free(&s.machine[p].queue);
+        free(s.machine[p].at);
+        free(s.machine[p].line);
+        free(s.machine[p].running);
+    }
+    free(s.place);
+    free(s.heap);
+    free(s.first);
+    free(s.active);
+    free(s.next);
+    free(s.fair);
+    fairshare_free(&s.usage);
+    return ok;
+}
