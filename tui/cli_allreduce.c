@@ -79,6 +79,8 @@ int cli_allreduce(int argc, char **argv)
          NULL, NULL},
         {"buffer", "B", OPTION_TEXT, a->buffer, sizeof a->buffer, 0, 0, "engine (default) or private", NULL,
          NULL},
+        {"trace", "N", OPTION_LONG, &a->trace, 0, 0, 1e9,
+         "operations to record in the run's trace.json, 0: none (50)", NULL, NULL},
         {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (allreduce)", NULL,
          NULL},
         {"out", "DIR", OPTION_TEXT, out, sizeof out, 0, 0, "the run's directory, new or empty", NULL, NULL},

@@ -9,6 +9,7 @@
 #include "tui/follow.h"
 #include "tui/options.h"
 #include "tui/run_tail.h"
+#include "tui/timeline.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ struct runs_options {
     bool json, all, detach;
     int keep;
     double speed;
+    long step;
     char **names;
     int count;
 };
@@ -100,6 +102,19 @@ static int runs_watch(const struct runs_options *o, struct error *e)
     if (!rundir_find(o->count ? o->names[0] : "last", dir, e))
         return cli_fail(e);
     return follow_run(dir, &(struct follow){.json = o->json, .watch = true});
+}
+
+static int runs_trace(const struct runs_options *o, struct error *e)
+{
+    char dir[PATH_MAX];
+    struct trace_data d;
+    if (!rundir_find(o->count ? o->names[0] : "last", dir, e) || !trace_data_read(dir, &d, e))
+        return cli_fail(e);
+    long step = o->step ? o->step : timeline_typical_step(&d);
+    bool ok = o->json ? timeline_emit(&d, e) : timeline_print(&d, step, follow_columns(), stdout, e);
+    fflush(stdout);
+    trace_data_free(&d);
+    return ok ? 0 : cli_fail(e);
 }
 
 static int runs_replay(const struct runs_options *o, struct error *e)
@@ -242,19 +257,25 @@ int cli_runs(int argc, char **argv)
          NULL, NULL},
         {"detach", NULL, OPTION_FLAG, &o.detach, 0, 0, 0,
          "replay: print the new run's id and leave it running", NULL, NULL},
+        {"step", "S", OPTION_LONG, &o.step, 0, 1, 1e12, "trace: the step to draw (one of typical length)",
+         NULL, NULL},
         {"keep", "N", OPTION_INT, &o.keep, 0, 0, 1000000, "prune: how many ended runs to keep (20)", NULL,
          NULL},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     const struct option_command command = {
-        .usage = "ringside runs [list | watch RUN | bucket RUN BYTES | stop RUN... | replay RUN | delete "
-                 "RUN... |\n"
-                 "              prune] [options]",
+        .usage =
+            "ringside runs [list | watch RUN | trace RUN | bucket RUN BYTES | stop RUN... | replay RUN |\n"
+            "              delete RUN... | prune] [options]",
         .summary = "RUN is an id, a label, a part of one, a path, or 'last'. replay also takes the name of a "
                    "recording that comes\n"
-                   "with the course. Ctrl-C ends a watch; the run goes on. bucket changes the size of a "
-                   "training's buckets\n"
-                   "while it goes on (train --bucket).",
+                   "with the course. Ctrl-C ends a watch; the run goes on. trace tells where the time of the "
+                   "first steps "
+                   "went (the\n"
+                   "run's trace.json, which Perfetto opens, too). bucket changes the size of a training's "
+                   "buckets while "
+                   "it goes on\n"
+                   "(train --bucket).",
         .options = options,
     };
     char *rest[OPTION_MAX_WORDS];
@@ -265,7 +286,8 @@ int cli_runs(int argc, char **argv)
     const char *verb = rest_count ? rest[0] : "list";
     o.names = rest + 1, o.count = rest_count ? rest_count - 1 : 0;
     bool takes_many = !strcmp(verb, "stop") || !strcmp(verb, "delete") || !strcmp(verb, "bucket");
-    int most = takes_many ? OPTION_MAX_WORDS : !strcmp(verb, "watch") || !strcmp(verb, "replay") ? 1 : 0;
+    bool takes_one = !strcmp(verb, "watch") || !strcmp(verb, "trace") || !strcmp(verb, "replay");
+    int most = takes_many ? OPTION_MAX_WORDS : takes_one;
     if (!strcmp(verb, "compare") || !strcmp(verb, "export")) {
         error_set(&e, ERROR_INPUT, "runs %s: this version cannot do that yet", verb);
         return cli_fail(&e);
@@ -279,6 +301,8 @@ int cli_runs(int argc, char **argv)
         return runs_list(&o, &e);
     if (!strcmp(verb, "watch"))
         return runs_watch(&o, &e);
+    if (!strcmp(verb, "trace"))
+        return runs_trace(&o, &e);
     if (!strcmp(verb, "replay"))
         return runs_replay(&o, &e);
     if (!strcmp(verb, "bucket"))
@@ -289,7 +313,7 @@ int cli_runs(int argc, char **argv)
         return each(&o, verb, delete_one, false, &e);
     if (!strcmp(verb, "prune"))
         return runs_prune(&o, &e);
-    error_set(&e, ERROR_INPUT, "runs: expected list, watch, bucket, stop, replay, delete or prune, got '%s'",
-              verb);
+    error_set(&e, ERROR_INPUT,
+              "runs: expected list, watch, trace, bucket, stop, replay, delete or prune, got '%s'", verb);
     return cli_fail(&e);
 }

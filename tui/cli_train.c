@@ -171,6 +171,8 @@ int cli_train(int argc, char **argv)
          NULL},
         {"pause", "S", OPTION_REAL, &t->pause_s, 0, 0, 3600,
          "sleep S seconds after each step: a long run that burns little", NULL, NULL},
+        {"trace", "STEPS", OPTION_LONG, &t->trace, 0, 0, 1e9,
+         "record so many, from the eleventh on, in the run's trace.json (50)", NULL, NULL},
         {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (model-data)",
          NULL, NULL},
         {"out", "DIR", OPTION_TEXT, c.out, sizeof c.out, 0, 0, "the run's directory, new or empty", NULL,

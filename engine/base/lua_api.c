@@ -147,6 +147,7 @@ static int api_train(lua_State *L)
                                            {"checkpoint_every", LUA_ARG_WHOLE},
                                            {"resume", LUA_ARG_TEXT},
                                            {"eval", LUA_ARG_TEXT},
+                                           {"trace", LUA_ARG_WHOLE},
                                            {"pause", LUA_ARG_NUMBER},
                                            {"device", LUA_ARG_TEXT},
                                            {"label", LUA_ARG_TEXT},
@@ -165,11 +166,15 @@ static int api_train(lua_State *L)
 
 static int api_allreduce(lua_State *L)
 {
-    static const struct lua_arg known[] = {
-        {"ranks", LUA_ARG_WHOLE},   {"bytes", LUA_ARG_WHOLE | LUA_ARG_TABLE},
-        {"algo", LUA_ARG_TEXT},     {"iters", LUA_ARG_WHOLE},
-        {"check", LUA_ARG_BOOLEAN}, {"buffer", LUA_ARG_TEXT},
-        {"label", LUA_ARG_TEXT},    {NULL, 0}};
+    static const struct lua_arg known[] = {{"ranks", LUA_ARG_WHOLE},
+                                           {"bytes", LUA_ARG_WHOLE | LUA_ARG_TABLE},
+                                           {"algo", LUA_ARG_TEXT},
+                                           {"iters", LUA_ARG_WHOLE},
+                                           {"check", LUA_ARG_BOOLEAN},
+                                           {"buffer", LUA_ARG_TEXT},
+                                           {"label", LUA_ARG_TEXT},
+                                           {"trace", LUA_ARG_WHOLE},
+                                           {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "allreduce", known);
     lua_settop(L, 1);

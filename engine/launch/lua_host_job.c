@@ -122,13 +122,14 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
     if (from && json_object_get(args, "epochs"))
         t->steps = 0;
     return take_all(args, keys, job, e) && take_as(args, "pause", job, "pause_s", e) &&
-           take_as(args, "allreduce", job, "algo", e) && take_model(args, job, e) &&
-           take_schedule(args, job, e) && take_optimizer(args, job, e) && job_validate(job, e);
+           take_as(args, "trace", job, "trace", e) && take_as(args, "allreduce", job, "algo", e) &&
+           take_model(args, job, e) && take_schedule(args, job, e) && take_optimizer(args, job, e) &&
+           job_validate(job, e);
 }
 
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e)
 {
-    static const char *const keys[] = {"ranks", "iters", "check", "buffer", "label", NULL};
+    static const char *const keys[] = {"ranks", "iters", "check", "buffer", "label", "trace", NULL};
     json_t *bytes = json_object_get(args, "bytes");
     job_defaults(job, JOB_ALLREDUCE);
     if (bytes) {

@@ -12,6 +12,7 @@
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
 #include "engine/base/timing.h"
+#include "engine/comm/tracing.h"
 #include "engine/rank/collective_check.h"
 #include "engine/spec/tuning.h"
 
@@ -62,9 +63,13 @@ struct bench {
     int case_count;
     struct comm_links links;
     struct hop_log *log;
-    double *times; /* [case][iteration] */
-    double *tuned; /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
-    long op_count; /* operations sampled so far */
+    struct tracing *tracing; /* NULL: nothing is recorded */
+    struct trace_lane *lane;
+    long traced;    /* operations so far, */
+    int trace_each; /* timed ones of each case */
+    double *times;  /* [case][iteration] */
+    double *tuned;  /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
+    long op_count;  /* operations sampled so far */
     bool stopped, right;
 };
 
@@ -77,14 +82,70 @@ static bool operate(struct bench *b, const struct one *one, const struct area *x
                              e);
 }
 
+/* --- what is recorded: the checked operation of a case, and the first of those that are timed --- */
+
+static bool trace_begins(struct bench *b, struct error *e)
+{
+    return tracing_step(b->tracing, ++b->traced, NULL, e);
+}
+
+/* After it has ended. began: of the step that is one operation in the trace, with the barrier before it. */
+static void trace_operation(struct bench *b, const struct one *one, const struct area *x, int repeats,
+                            int64_t began, double from, double to)
+{
+    struct trace *trace = tracing_trace(b->tracing);
+    char name[48];
+    if (!began)
+        return;
+    snprintf(name, sizeof name, repeats > 1 ? "%s x %d" : "%s", collective_name(b->op), repeats);
+    trace_add(b->lane, from, to,
+              (struct trace_span){.kind = TRACE_ALLREDUCE,
+                                  .name = (int16_t)trace_name(trace, name),
+                                  .algo = (int16_t)trace_name(trace, one->chosen ? one->chosen : one->algo),
+                                  .bucket = -1,
+                                  .bytes = (int64_t)x->bytes});
+    trace_span(b->lane, began, TRACE_STEP, -1);
+    trace_pause(trace);
+}
+
+static bool open_trace(struct bench *b, struct error *e)
+{
+    const struct job_allreduce *a = &b->job->allreduce;
+    int cases = a->sizes * b->case_count;
+    b->trace_each = a->trace > cases ? (int)((a->trace - cases) / cases) : 0;
+    b->trace_each = b->trace_each > a->iters ? a->iters : b->trace_each;
+    const struct tracing_spec spec = {.comm = b->comm,
+                                      .sink = b->sink,
+                                      .rundir = b->rundir,
+                                      .job = "allreduce",
+                                      .first = 1,
+                                      .steps = a->tune || a->trace == 0 ? 0 : cases * (b->trace_each + 1L)};
+    bool ok = tracing_new(&spec, &b->tracing, e);
+    b->lane = trace_lane(tracing_trace(b->tracing), TRACE_LANE_MAIN, "operations");
+    return ok;
+}
+
+/* --- one operation --- */
+
 /* One checked operation (it warms up, too), sampled where its transfers are few enough to draw. */
 static bool check_one(struct bench *b, struct one *one, const struct area *x, struct error *e)
 {
     int ranks = comm_size(b->comm);
     collective_fill(b->comm, b->type, x->from, x->n);
     bool sample = strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
-    if (!comm_barrier(b->comm, e) || !operate(b, one, x, sample ? b->log : NULL, e))
+    if (!trace_begins(b, e))
         return false;
+    int64_t traced = trace_now(b->lane);
+    if (!comm_barrier(b->comm, e))
+        return false;
+    trace_span(b->lane, traced, TRACE_WAIT, -1);
+    double began = sink_clock();
+    if (!operate(b, one, x, sample ? b->log : NULL, e))
+        return false;
+    double ended = sink_clock();
+    if (sample)
+        hop_log_trace(b->log, b->lane);
+    trace_operation(b, one, x, 1, traced, began, ended);
     /* A broadcast along a tree is no tree allreduce to draw. */
     const char *drawn = b->op == ALLREDUCE ? one->algo : collective_name(b->op);
     if (sample && !hop_log_emit(b->comm, b->log, b->op_count++, drawn, b->sink, e))
@@ -98,13 +159,16 @@ static bool check_one(struct bench *b, struct one *one, const struct area *x, st
 static bool time_one(struct bench *b, const struct one *one, const struct area *x, int repeats, bool look,
                      double *time, struct error *e)
 {
+    int64_t traced = trace_now(b->lane);
     if (!comm_barrier(b->comm, e))
         return false;
+    trace_span(b->lane, traced, TRACE_WAIT, -1);
     double begin = sink_clock();
     for (int k = 0; k < repeats; k++)
         if (!operate(b, one, x, NULL, e))
             return false;
-    double most[2] = {(sink_clock() - begin) / repeats, 0};
+    double end = sink_clock(), most[2] = {(end - begin) / repeats, 0};
+    trace_operation(b, one, x, repeats, traced, begin, end);
     if (look && comm_rank(b->comm) == 0 && rundir_stop_requested(b->rundir))
         most[1] = 1;
     if (!comm_max_double(b->comm, most, 2, e))
@@ -200,6 +264,8 @@ static bool measure(struct bench *b, int size, const struct area *x, struct erro
     for (; done < iters && !b->stopped; done++)
         for (int k = 0; k < b->case_count; k++) {
             bool look = k == 0 && (repeats == 1 || done % STOP_CHECKED == 0);
+            if (done < b->trace_each && !trace_begins(b, e))
+                return false;
             if (!time_one(b, &b->cases[k], x, repeats, look, &b->times[k * most + done], e))
                 return false;
         }
@@ -372,8 +438,12 @@ bool rank_collectives(const struct job *job, const char *rundir, struct comm *co
         b.times = calloc(MAX_CASES * (size_t)a->iters, sizeof *b.times);
         if (!b.times)
             error_set(e, ERROR_FAILED, "out of memory for %d iterations", a->iters);
-        ok = b.log && b.times && look_around(&b, e) && (a->tune ? tune(&b, e) : measure_all(&b, e));
+        ok = b.log && b.times && look_around(&b, e) && open_trace(&b, e) &&
+             (a->tune ? tune(&b, e) : measure_all(&b, e)) && tracing_finish(b.tracing, e);
+        if (!ok)
+            tracing_abandon(b.tracing);
     }
+    tracing_free(b.tracing);
     hop_log_free(b.log);
     free(b.times);
     free(b.tuned);

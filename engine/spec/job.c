@@ -68,6 +68,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.checkpoint_every, "checkpoint_every", LONG, 0, 1e12),
     CHOICE(train.resume, "resume", NULL),
     CHOICE(train.eval, "eval", NULL),
+    NUMBER(train.trace, "trace", LONG, 0, 1e9),
     NUMBER(train.pause_s, "pause_s", REAL, 0, 3600),
     END,
 };
@@ -82,6 +83,7 @@ static const struct job_field allreduce_fields[] = {
            "allreduce|broadcast|reduce|allgather|reduce_scatter|alltoall|barrier"),
     CHOICE(allreduce.dtype, "dtype", "f32|f64|bf16"),
     CHOICE(allreduce.place, "place", "in|out|both"),
+    NUMBER(allreduce.trace, "trace", LONG, 0, 1e9),
     NUMBER(allreduce.tune, "tune", BOOL, 0, 1),
     END,
 };
@@ -169,7 +171,8 @@ void job_defaults(struct job *job, enum job_kind kind)
                                         .algo = "ring",
                                         .bucket = -1,
                                         .device = "auto",
-                                        .seed = 1};
+                                        .seed = 1,
+                                        .trace = JOB_TRACE_STEPS};
         break;
     case JOB_ALLREDUCE:
         job->ranks = 2;
@@ -180,7 +183,8 @@ void job_defaults(struct job *job, enum job_kind kind)
                                                 .buffer = "engine",
                                                 .collective = "allreduce",
                                                 .dtype = "f32",
-                                                .place = "in"};
+                                                .place = "in",
+                                                .trace = JOB_TRACE_STEPS};
         break;
     case JOB_RANKS:
         job->ranks = 4;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { JOB_VERSION = 1, JOB_MAX_SIZES = 64, JOB_MAX_COUNTS = 16, JOB_MAX_RANKS = 4096 };
+enum { JOB_VERSION = 1, JOB_TRACE_STEPS = 50, JOB_MAX_SIZES = 64, JOB_MAX_COUNTS = 16, JOB_MAX_RANKS = 4096 };
 
 enum job_kind {
     JOB_TRAIN,     /* ringside-rank on every rank: a training job */
@@ -56,6 +56,7 @@ struct job_train {
     long checkpoint_every; /* steps; 0: only after each epoch and at the end */
     char resume[PATH_MAX]; /* a run's directory: go on from its last checkpoint; "": begin */
     char eval[PATH_MAX];   /* a run's directory: test its last checkpoint, do not train */
+    long trace;            /* steps that are recorded in trace.json; 0: none */
     double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */
 };
 
@@ -69,6 +70,7 @@ struct job_allreduce {
     char collective[16]; /* "allreduce", "broadcast" ... (collective.h) */
     char dtype[8];       /* "f32", "f64", "bf16" */
     char place[8];       /* "in", "out", "both": the sum overwrites the summands or not */
+    long trace;          /* operations that are recorded in trace.json, shared out among the cases; 0: none */
     bool tune;           /* find the fastest at each size, and keep that for algo auto */
 };
 
