@@ -141,6 +141,7 @@ static int api_train(lua_State *L)
                                            {"dtype", LUA_ARG_TEXT},
                                            {"allreduce", LUA_ARG_TEXT},
                                            {"bucket", LUA_ARG_WHOLE},
+                                           {"autotune", LUA_ARG_BOOLEAN},
                                            {"threads", LUA_ARG_WHOLE},
                                            {"seed", LUA_ARG_WHOLE},
                                            {"reproducible", LUA_ARG_BOOLEAN},

@@ -108,9 +108,9 @@ static bool begin_with(const json_t *args, struct job *job, struct error *e)
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
 {
     static const char *const keys[] = {
-        "ranks",   "batch",        "epochs",           "steps", "seconds", "accumulate",
-        "threads", "reproducible", "checkpoint_every", "seed",  "data",    "device",
-        "dtype",   "label",        "bucket",           NULL};
+        "ranks",   "batch",        "epochs",           "steps",    "seconds", "accumulate",
+        "threads", "reproducible", "checkpoint_every", "seed",     "data",    "device",
+        "dtype",   "label",        "bucket",           "autotune", NULL};
     struct job_train *t = &job->train;
     bool bounded = json_object_get(args, "steps") || json_object_get(args, "seconds");
     *job = (struct job){0};

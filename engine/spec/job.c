@@ -61,6 +61,7 @@ static const struct job_field train_fields[] = {
     CHOICE(train.dtype, "dtype", "fp32|bf16"),
     CHOICE(train.algo, "algo", NULL),
     NUMBER(train.bucket, "bucket", LONG, -1, 1e12),
+    NUMBER(train.autotune, "autotune", BOOL, 0, 1),
     CHOICE(train.device, "device", "cpu|auto"),
     NUMBER(train.threads, "threads", INT, 0, 1024),
     NUMBER(train.seed, "seed", SEED, 0, 9.2e18),
@@ -324,6 +325,10 @@ static bool check_recipe(const struct job_train *t, struct error *e)
         return error_set(
             e, ERROR_INPUT,
             "accumulate: not together with reproducible, which cuts the batch into 8 shards as it is");
+    if (t->autotune && (t->reproducible || t->bucket >= 0))
+        return error_set(e, ERROR_INPUT, "autotune: not together with %s",
+                         t->reproducible ? "reproducible, which sums all gradients along one tree"
+                                         : "bucket, whose size it finds: leave one of them out");
     if (t->reproducible && t->bucket > 0)
         return error_set(e, ERROR_INPUT,
                          "bucket: not together with reproducible, which sums all gradients along one tree");

@@ -47,8 +47,8 @@ struct job_train {
     double gamma;     /* ... with this */
     char dtype[8];    /* "fp32", "bf16": what layers compute in */
     char algo[32];    /* allreduce: "ring", "tree", "mpi" */
-    long
-        bucket; /* bytes of gradients in an allreduce beside backward; 0: all in one after it; -1: by the link */
+    long bucket;   /* bytes of gradients summed at once, beside backward; 0: all after it; -1: by the hosts */
+    bool autotune; /* algo and bucket are found in the first steps */
     char device[16]; /* "cpu", "auto" */
     int threads;     /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;

@@ -20,11 +20,11 @@ bool gan_described(const json_t *description)
 static bool check_job(const struct job_train *t, struct error *e)
 {
     const char *what = t->accumulate > 1 ? "--accumulate" : t->reproducible ? "--reproducible" : NULL;
-    if (t->bucket > 0)
+    if (t->bucket > 0 || t->autotune)
         return error_set(
             e, ERROR_INPUT,
-            "--bucket is not there for a gan, each of whose two networks has one allreduce: leave "
-            "it out");
+            "--%s is not there for a gan, each of whose networks has one allreduce: leave it out",
+            t->autotune ? "autotune" : "bucket");
     if (what)
         return error_set(e, ERROR_INPUT,
                          "%s is not there for a gan, whose step has two parts already: leave it out", what);

@@ -320,6 +320,17 @@ static bool make_reducer(struct trainer *tr, struct error *e)
     return tr->reducer && reducer_set(tr->reducer, tr->algo, bucket_of(tr), e);
 }
 
+/* The allreduce and the buckets are found in the first steps. */
+static bool start_tuning(struct trainer *tr, struct error *e)
+{
+    const struct autotune_spec spec = {
+        .comm = tr->comm, .reducer = tr->reducer, .model = &tr->model, .sink = tr->sink};
+    if (!tr->t->autotune || comm_size(tr->comm) == 1)
+        return true;
+    tr->tuning = autotune_new(&spec, e);
+    return tr->tuning != NULL;
+}
+
 /* The records that hold the hops of a step's allreduces. */
 static bool make_logs(struct trainer *tr, struct error *e)
 {
@@ -352,11 +363,12 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
     if (!plan_rate(tr, e) || !(gan ? gan_set_up(tr, e) : make_network(tr, e) && make_optimizer(tr, e)) ||
         !trainer_resume(tr, e) || !(gan || (make_loader(tr, e) && make_reducer(tr, e))))
         return false;
-    return make_logs(tr, e);
+    return make_logs(tr, e) && start_tuning(tr, e);
 }
 
 void trainer_tear_down(struct trainer *tr)
 {
+    autotune_free(tr->tuning);
     reducer_free(tr->reducer); /* first: its thread may be at the gradients */
     loader_free(tr->loader);
     gan_tear_down(tr);

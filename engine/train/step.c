@@ -159,11 +159,12 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     struct reducer *r = tr->reducer;
     const float *word = tr->gradients + tr->model.parameters;
     double squares = 0, began = sink_clock();
-    struct phases phases = {0};
+    struct phases *p = &tr->phases;
+    *p = (struct phases){0};
     tr->wants = wants;
     reducer_begin(r, tr->sample_hops ? tr->hops : NULL);
     tr->logged = reducer_buckets(r);
-    if (!local_gradients(tr, &phases.data, e) || !reducer_finish(r, e))
+    if (!local_gradients(tr, &p->data, e) || !reducer_finish(r, e))
         return false;
     if (tr->reproducible)
         reproducible_take_state(tr->reproducible, tr->network);
@@ -176,10 +177,10 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     if (!isfinite(squares))
         return diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
                         network_gradient_not_finite(tr->network, tr->gradients), e);
-    phases.comm = reducer_comm_s(r);
-    phases.exposed = reducer_exposed_s(r);
-    phases.compute = sink_clock() - began - phases.data - phases.exposed;
-    trainer_count(tr, &phases, loss);
+    p->comm = reducer_comm_s(r);
+    p->exposed = reducer_exposed_s(r);
+    p->compute = sink_clock() - began - p->data - p->exposed;
+    trainer_count(tr, p, loss);
     tr->step++;
     tr->grad_norm = sqrt(squares);
     return true;

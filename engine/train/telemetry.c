@@ -62,6 +62,8 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
     set_phases(event, &m->phases, n);
     event_set_number(event, "lr", lr);
     event_set_number(event, "grad_norm", grad_norm);
+    if (fusion->algo)
+        event_set_text(event, "algo", fusion->algo);
     if (fusion->buckets > 1) {
         event_set_integer(event, "bucket", (long long)fusion->bucket);
         event_set_integer(event, "buckets", fusion->buckets);

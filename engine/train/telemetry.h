@@ -25,8 +25,9 @@ struct phases {
 
 /* How the gradients of the last step were summed. */
 struct fusion {
-    size_t bucket; /* bytes, as asked for */
-    int buckets;   /* allreduces */
+    const char *algo; /* where it may change from step to step; else NULL */
+    size_t bucket;    /* bytes, as asked for */
+    int buckets;      /* allreduces */
 };
 
 struct meter {

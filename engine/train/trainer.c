@@ -52,7 +52,8 @@ static int wants(struct trainer *tr)
 
 static bool emit_step(struct trainer *tr, struct error *e)
 {
-    const struct fusion fusion = {.bucket = tr->reducer ? reducer_bucket(tr->reducer) : 0,
+    const struct fusion fusion = {.algo = tr->t->autotune ? tr->algo : NULL,
+                                  .bucket = tr->reducer ? reducer_bucket(tr->reducer) : 0,
                                   .buckets = tr->reducer ? reducer_buckets(tr->reducer) : 1};
     return telemetry_step(tr->sink, &tr->step_meter, tr->step, trainer_epoch(tr), tr->global_batch, tr->lr,
                           tr->grad_norm, &fusion, e);
@@ -62,7 +63,7 @@ static bool report(struct trainer *tr, int want, struct error *e)
 {
     bool first = comm_rank(tr->comm) == 0;
     double now = sink_clock();
-    if (first && (tr->step <= EVERY_STEP_UNTIL || now >= tr->next_step_event)) {
+    if (first && (tr->step <= EVERY_STEP_UNTIL || tr->tuning || now >= tr->next_step_event)) {
         if (!emit_step(tr, e))
             return false;
         tr->next_step_event = now + STEP_EVENTS_S;
@@ -78,6 +79,12 @@ static bool report(struct trainer *tr, int want, struct error *e)
         meter_reset(&tr->rank_meter);
     }
     return true;
+}
+
+static void end_tuning(struct trainer *tr)
+{
+    autotune_free(tr->tuning);
+    tr->tuning = NULL;
 }
 
 /*
@@ -98,6 +105,7 @@ static bool change_bucket(struct trainer *tr, struct error *e)
         return false;
     meter_reset(&tr->step_meter);
     meter_reset(&tr->rank_meter);
+    end_tuning(tr); /* who asks knows better */
     if (!whole && !reducer_set(tr->reducer, tr->algo, (size_t)bytes, e))
         return false;
     if (whole)
@@ -234,6 +242,19 @@ static void pause_between_steps(struct trainer *tr)
     nanosleep(&nap, NULL);
 }
 
+/* After a step of the first: sets the allreduce and the buckets of the next. */
+static bool tune(struct trainer *tr, struct error *e)
+{
+    const struct phases *p = &tr->phases;
+    bool done;
+    if (!autotune_step(tr->tuning, tr->step, p->data + p->compute + p->exposed, p->exposed, &done, e))
+        return false;
+    tr->algo = reducer_algo(tr->reducer);
+    if (done)
+        end_tuning(tr);
+    return true;
+}
+
 static bool train(struct trainer *tr, struct train_result *result, struct error *e)
 {
     tr->began = sink_clock();
@@ -245,7 +266,7 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     for (int want = 0;
          !(want & (WANT_STOP | WANT_END)) && (tr->total_steps == 0 || tr->step < tr->total_steps);) {
         if (!(tr->gan ? gan_step : trainer_step)(tr, wants(tr), &want, e) || !report(tr, want, e) ||
-            ((want & WANT_BUCKET) && !change_bucket(tr, e)))
+            (tr->tuning && !tune(tr, e)) || ((want & WANT_BUCKET) && !change_bucket(tr, e)))
             return false;
         tr->evaluated = false;
         if (want & WANT_STOP) {
@@ -255,6 +276,13 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
         if (!between_steps(tr, e))
             return false;
         pause_between_steps(tr);
+    }
+    if (tr->tuning && comm_rank(tr->comm) == 0) {
+        char text[160];
+        snprintf(text, sizeof text,
+                 "the training ended before the %d steps that --autotune takes: nothing was chosen",
+                 autotune_steps(tr->tuning));
+        sink_note(tr->sink, "warn", text, e);
     }
     double wall = sink_clock() - tr->began - tr->left_out_s;
     result->samples_per_s = (double)((tr->step - tr->first_step) * tr->global_batch) / wall;

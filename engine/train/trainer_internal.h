@@ -11,6 +11,7 @@
 #include "engine/nn/learning_rate.h"
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
+#include "engine/train/autotune.h"
 #include "engine/train/gan.h"
 #include "engine/train/reducer.h"
 #include "engine/train/reproducible.h"
@@ -42,6 +43,7 @@ struct trainer {
     struct network *network;
     struct reproducible *reproducible; /* computes the gradients in place of network; NULL: network does */
     const char *algo;                  /* of the allreduce */
+    struct autotune *tuning;           /* of that and the buckets, as long as it lasts */
     const char *about_auto;            /* what algo auto goes by; NULL: it is another */
     struct optimizer *optimizer;
     struct learning_rate rate;
@@ -62,10 +64,11 @@ struct trainer {
     /* step.c */
     long step; /* done so far, those of the run that this one goes on with included */
     double lr, grad_norm;
-    double share;    /* of the time that is over, as rank 0 sees it */
-    int bad_layer;   /* whose output was not finite in this step, from 0; -1: none */
-    double layers_s; /* a gan: this step's communication inside layers */
-    int wants;       /* rank 0: what it asks for in this step */
+    double share;         /* of the time that is over, as rank 0 sees it */
+    int bad_layer;        /* whose output was not finite in this step, from 0; -1: none */
+    double layers_s;      /* a gan: this step's communication inside layers */
+    int wants;            /* rank 0: what it asks for in this step */
+    struct phases phases; /* of the last step */
     struct meter step_meter, rank_meter;
 
     /* trainer.c */
