@@ -98,6 +98,9 @@ struct plan *comm_plan(struct comm *c, enum collective op, const char *algo, con
     struct plan *made = plan_new(&s, c->rank, type, 0, e);
     if (!made)
         return NULL;
+    if (c->long_tags)
+        plan_stamp(made,
+                   order_stamp(order_word(&c->faults.order, (int)op, op == ALLREDUCE ? algo : "", type, n)));
     plan_free(cache->kept[oldest].plan);
     cache->kept[oldest] = (struct kept_plan){.plan = made, .length = n, .used = ++cache->clock};
     return made;
@@ -109,19 +112,27 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
     hop_log_clear(log);
     if (strcmp(algo, "auto") == 0 && !(algo = comm_auto_choose(c, n * type->bytes, from, to, e)))
         return false;
-    if (strcmp(algo, "shm") == 0)
-        return shm_check(c, e) && shm_allreduce(c->shm, type, from, to, n, e);
-    if (strcmp(algo, "mpi") == 0)
-        return mpi_allreduce(c, type, from, to, n, e);
+    struct order *order = &c->faults.order;
+    if (strcmp(algo, "shm") == 0) {
+        if (!shm_check(c, e))
+            return false;
+        uint64_t word = order_begin(order, ALLREDUCE, algo, type, n);
+        return order_end(order, shm_allreduce(c->shm, type, from, to, n, order_stamp(word), e), false, e);
+    }
+    if (strcmp(algo, "mpi") == 0) {
+        order_begin(order, ALLREDUCE, algo, type, n);
+        return order_end(order, mpi_allreduce(c, type, from, to, n, e), order_due(order, n * type->bytes), e);
+    }
     char name[32];
     struct plan *plan = with_hosts(c, algo, name, e) ? comm_plan(c, ALLREDUCE, name, type, n, e) : NULL;
     if (!plan)
         return false;
-    if (from != to)
-        memcpy(to, from, n * type->bytes);
     if (log)
         snprintf(log->algo, sizeof log->algo, "%s", algo);
-    return plan_run(plan, comm_transport(c), to, log, e);
+    order_begin(order, ALLREDUCE, name, type, n);
+    if (from != to)
+        memcpy(to, from, n * type->bytes);
+    return order_end(order, plan_run(plan, comm_transport(c), to, log, e), false, e);
 }
 
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,

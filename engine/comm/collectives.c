@@ -44,9 +44,16 @@ bool comm_collective(struct comm *c, enum collective op, const char *algo, const
     if (op == ALLREDUCE)
         return comm_allreduce_to(c, algo, type, x, x, n, log, e);
     hop_log_clear(log);
-    if (strcmp(algo, "mpi") == 0)
-        return by_library(c, op, type, x, n, e);
+    struct order *order = &c->faults.order;
+    if (strcmp(algo, "mpi") == 0) {
+        order_begin(order, (int)op, algo, type, n);
+        return order_end(order, by_library(c, op, type, x, n, e), order_due(order, n * type->bytes), e);
+    }
     double token = 0; /* what a barrier passes round */
     struct plan *plan = comm_plan(c, op, collective_name(op), type, n, e);
-    return plan && plan_run(plan, comm_transport(c), op == BARRIER ? &token : x, log, e);
+    if (!plan)
+        return false;
+    order_begin(order, (int)op, "", type, n);
+    bool ok = plan_run(plan, comm_transport(c), op == BARRIER ? &token : x, log, e);
+    return order_end(order, ok, false, e);
 }

@@ -44,6 +44,24 @@ static bool is_crowded(int ranks)
     return count > 1 ? ranks > count : ranks > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* Where every rank's activity lies, and which of them this one can look at. */
+static bool open_order(struct comm *c, struct error *e)
+{
+    struct order *o = &c->faults.order;
+    MPI_Comm_size(c->host, &o->count);
+    MPI_Comm_rank(c->host, &o->self);
+    o->ranks = calloc((size_t)o->count, sizeof *o->ranks);
+    o->mine = c->shm ? shm_activity(c->shm, o->self) : &c->own_activity;
+    activity_init(o->mine);
+    if (c->shm)
+        o->peers = calloc((size_t)o->count, sizeof(struct activity *));
+    if (!o->ranks || (c->shm && !o->peers))
+        return error_set(e, ERROR_FAILED, "out of memory");
+    for (int i = 0; c->shm && i < o->count; i++)
+        o->peers[i] = shm_activity(c->shm, i);
+    return mpi_ok(MPI_Allgather(&c->rank, 1, MPI_INT, o->ranks, 1, MPI_INT, c->host), "starting MPI", e);
+}
+
 struct comm *comm_open(int *argc, char ***argv, struct error *e)
 {
     struct comm *c = calloc(1, sizeof *c);
@@ -66,10 +84,13 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
         !mpi_ok(MPI_Comm_size(MPI_COMM_WORLD, &c->size), "starting MPI", e))
         goto fail;
     MPI_Comm_set_errhandler(c->host, MPI_ERRORS_RETURN);
+    int *largest = NULL, found = 0;
+    MPI_Comm_get_attr(data, MPI_TAG_UB, (void *)&largest, &found);
+    c->long_tags = found && *largest >= 1 << 27;
     mpi_transport_init(&c->data, &c->faults, data, is_crowded(c->host_ranks));
     struct transport *t = &c->data.transport;
     c->shm = shm_new(&c->faults, c->host, t->crowded, c->no_shm);
-    if (!fault_open(&c->faults, t->crowded && !c->data.yields, e))
+    if (!open_order(c, e) || !fault_open(&c->faults, t->crowded && !c->data.yields, e))
         goto fail;
     c->mailbox = mailbox_new(&c->data, c->host);
     return c;
@@ -92,6 +113,8 @@ void comm_close(struct comm *c)
     MPI_Comm_free(&c->host);
     MPI_Comm_free(&c->data.comm);
     fault_close(&c->faults);
+    free(c->faults.order.peers);
+    free(c->faults.order.ranks);
     MPI_Comm_free(&c->collective);
     MPI_Finalize();
     free(c);
@@ -105,6 +128,11 @@ int comm_rank(const struct comm *c)
 int comm_size(const struct comm *c)
 {
     return c->size;
+}
+
+struct activity *comm_activity(struct comm *c)
+{
+    return c->faults.order.mine;
 }
 
 bool comm_one_host(const struct comm *c)

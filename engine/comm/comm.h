@@ -21,6 +21,7 @@
 
 #include <stddef.h>
 
+struct activity;
 struct comm;    /* all ranks of the job */
 struct hop_log; /* when each transfer of one collective began and ended, as this rank saw it */
 
@@ -89,6 +90,8 @@ bool comm_collective(struct comm *c, enum collective op, const char *algo, const
 bool comm_auto(struct comm *c, const char **about, struct error *e);
 /* What such a table is for. buffer: "engine" or "private". */
 void comm_tuning_key(const struct comm *c, const char *buffer, struct tuning_key *key);
+/* What this rank is doing, for its own threads to write (activity.h). Owned by c. */
+struct activity *comm_activity(struct comm *c);
 /* Whether all ranks are on this host. */
 bool comm_one_host(const struct comm *c);
 /* Whether all ranks share memory, so that there is "shm". */

@@ -9,6 +9,7 @@
  *     executor.c, shm.c, shm_sum.c        any schedule over any transport; memory of one host
  *     mailbox.c, mpi_transport.c          messages: short ones inside a host, all others
  *     shared.c, fault.c, idle.c           memory; errors and the channel that tells of them; waiting
+ *     order.c                             whether all ranks are in the same collective
  */
 #ifndef RINGSIDE_COMM_INTERNAL_H
 #define RINGSIDE_COMM_INTERNAL_H
@@ -39,7 +40,9 @@ struct plan_cache {
 };
 
 struct comm {
+    struct activity own_activity; /* where the ranks of the host share no memory */
     int rank, size;
+    bool long_tags;     /* of messages, beyond the 15 bits that MPI promises */
     int host_ranks;     /* ranks on this host */
     int ranks_per_host; /* the same on all hosts, which have theirs in order; else 0 */
     MPI_Comm host;      /* the ranks of this host */

@@ -37,6 +37,7 @@ struct plan {
     struct schedule schedule;
     const struct element *type;
     int rank;
+    int stamp;          /* added to all tags */
     struct step *steps; /* ordered by round */
     int count;
     int *needs;
@@ -177,6 +178,11 @@ void plan_free(struct plan *p)
     free(p);
 }
 
+void plan_stamp(struct plan *p, unsigned stamp)
+{
+    p->stamp = (int)stamp * TAGS;
+}
+
 const struct schedule *plan_schedule(const struct plan *p)
 {
     return &p->schedule;
@@ -243,7 +249,7 @@ static bool step_post(struct plan *p, struct step *s, struct transport *t, char 
             break;
         char *data = x + (s->offset + s->posted) * width;
         struct pending *pending = &s->pending[s->flying];
-        int tag = s->index % TAGS;
+        int tag = s->index % TAGS + p->stamp;
         if (s->posted == 0)
             s->t0 = p->timed ? sink_clock() : 0;
         s->scratch[s->flying] = s->staged ? scratch_take(p, e) : NULL;

@@ -24,6 +24,11 @@ enum { PLAN_SEGMENT = 128 * 1024 }; /* elements in a segment at most */
 struct plan *plan_new(struct schedule *s, int rank, const struct element *type, size_t segment,
                       struct error *e);
 void plan_free(struct plan *p);
+/*
+ * Marks the messages, in the bits of their tags that MPI promises no use of: those of plans with other stamps are not taken
+ * for its own. Below 4096; the same on all ranks.
+ */
+void plan_stamp(struct plan *p, unsigned stamp);
 const struct schedule *plan_schedule(const struct plan *p);
 const struct element *plan_element(const struct plan *p);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LOOK_EVERY = 64 }; /* polls */
+
 bool mpi_ok(int code, const char *doing, struct error *e)
 {
     if (code == MPI_SUCCESS)
@@ -19,8 +21,10 @@ bool mpi_ok(int code, const char *doing, struct error *e)
 
 bool fault_open(struct fault_channel *f, bool gives_way, struct error *e)
 {
-    *f = (struct fault_channel){
-        .comm = MPI_COMM_NULL, .gives_way = gives_way, .request = MPI_REQUEST_NULL, .failed_rank = -1};
+    f->comm = MPI_COMM_NULL;
+    f->gives_way = gives_way;
+    f->request = MPI_REQUEST_NULL;
+    f->failed_rank = -1;
     int size = 1;
     if (!mpi_ok(MPI_Comm_dup(MPI_COMM_WORLD, &f->comm), "starting MPI", e) ||
         !mpi_ok(MPI_Comm_set_errhandler(f->comm, MPI_ERRORS_RETURN), "starting MPI", e) ||
@@ -41,7 +45,8 @@ void fault_close(struct fault_channel *f)
     MPI_Comm_free(&f->comm);
 }
 
-bool fault_check(struct fault_channel *f, struct error *e)
+/* What others have told, or another thread of this rank. */
+static bool listen(struct fault_channel *f, struct error *e)
 {
     if (atomic_load_explicit(&f->given_up, memory_order_relaxed))
         return error_set(e, ERROR_FAILED, "this rank has given up");
@@ -55,6 +60,11 @@ bool fault_check(struct fault_channel *f, struct error *e)
     return error_set(e, ERROR_FAILED, "%s", f->text);
 }
 
+bool fault_check(struct fault_channel *f, struct error *e)
+{
+    return order_check(&f->order, e) && listen(f, e);
+}
+
 bool fault_wait(struct fault_channel *f, MPI_Request *request, const char *doing, struct error *e)
 {
     struct idle idle = idle_start(f->gives_way, &f->aside);
@@ -64,7 +74,7 @@ bool fault_wait(struct fault_channel *f, MPI_Request *request, const char *doing
             return false;
         if (done)
             return true;
-        if (!fault_check(f, e))
+        if (!(idle.polls % LOOK_EVERY == LOOK_EVERY - 1 ? fault_check : listen)(f, e))
             return false;
         idle_step(&idle);
     }

@@ -3,13 +3,15 @@
  * fails alone tells rank 0 while both may be waiting for something else.
  *
  * The lowest layer of engine/comm: whoever waits for another rank (messages, shared memory, collectives) looks
- * at the channel while it waits, so that the other rank's sentence ends the wait, and calls nothing above it.
+ * at the channel while it waits, so that the other rank's sentence ends the wait, and calls nothing above it. The
+ * same look notices a rank of this host that is in another collective (order.h).
  * One channel per process, owned by struct comm; it belongs to the thread that owns MPI.
  */
 #ifndef RINGSIDE_COMM_FAULT_H
 #define RINGSIDE_COMM_FAULT_H
 
 #include "engine/base/error.h"
+#include "engine/comm/order.h"
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -25,6 +27,7 @@ struct fault_channel {
     char text[FAULT_SENTENCE];
     int failed_rank; /* -1: none has */
     bool told;       /* fault_tell has been called here */
+    struct order order;
     /* Set by another thread than the one that waits: */
     atomic_bool aside;    /* the process computes meanwhile: whoever waits sleeps between two looks */
     atomic_bool given_up; /* what is waited for is no longer wanted: the wait is to fail */
@@ -38,8 +41,8 @@ bool fault_open(struct fault_channel *f, bool gives_way, struct error *e);
 void fault_close(struct fault_channel *f);
 
 /*
- * True unless this rank has given up or, on rank 0, another one has called fault_tell, whose sentence then is
- * the error. Cheap.
+ * True unless this rank has given up, a rank of this host is in another collective or, on rank 0, another one has
+ * called fault_tell, whose sentence then is the error. For every hundredth look of a wait.
  */
 bool fault_check(struct fault_channel *f, struct error *e);
 

@@ -24,7 +24,7 @@ struct shm *shm_new(struct fault_channel *faults, MPI_Comm host, bool crowded, c
     s->from = calloc((size_t)s->ranks, sizeof *s->from);
     s->slot_bytes = crowded ? WIDE_SLOT : SLOT;
     s->cache_bytes = cache > 0 ? (size_t)cache : (size_t)16 << 20;
-    if (!shared_map(s->host, sizeof(struct flag) + SLOTS * s->slot_bytes + STAGES * (size_t)STAGE,
+    if (!shared_map(s->host, sizeof(struct head) + SLOTS * s->slot_bytes + STAGES * (size_t)STAGE,
                     &s->control)) {
         snprintf(
             why, 256,
@@ -74,16 +74,28 @@ bool shm_buffer_free(struct shm *s, float *buffer)
 
 bool shm_step(struct shm *s, struct error *e)
 {
-    uint64_t tick = ++s->tick;
-    atomic_store_explicit(&shm_flag(s, s->rank)->count, tick, memory_order_release);
+    uint64_t tick = ++s->tick << STAMP_BITS, mine = tick | s->stamp, other;
+    atomic_store_explicit(&shm_flag(s, s->rank)->count, mine, memory_order_release);
     struct idle idle = idle_start(s->crowded, &s->faults->aside);
-    for (int r = 0; r < s->ranks; r++)
-        while (atomic_load_explicit(&shm_flag(s, r)->count, memory_order_acquire) < tick) {
+    for (int r = 0; r < s->ranks; r++) {
+        while ((other = atomic_load_explicit(&shm_flag(s, r)->count, memory_order_acquire)) < tick) {
             if (idle.polls % 256 == 255 && !fault_check(s->faults, e))
                 return false;
             idle_step(&idle);
         }
+        /* One that is a step ahead has made the comparison. */
+        if (other != mine && other >> STAMP_BITS == s->tick)
+            return fault_check(s->faults, e) &&
+                   error_set(e, ERROR_FAILED,
+                             "the ranks of this host are not in the same allreduce: all must call the same, "
+                             "in the same order, with the same length and type");
+    }
     return true;
+}
+
+struct activity *shm_activity(const struct shm *s, int rank)
+{
+    return &((struct head *)s->control.base[rank])->activity;
 }
 
 bool shm_barrier(struct shm *s, struct error *e)

@@ -20,6 +20,7 @@
 #include <stddef.h>
 
 struct shm;
+struct activity;
 struct fault_channel;
 
 /*
@@ -37,6 +38,9 @@ float *shm_buffer(struct shm *s, size_t bytes);
 /* Whether it was one: then it is given back. */
 bool shm_buffer_free(struct shm *s, float *buffer);
 
+/* Of a rank of the host, which writes it. */
+struct activity *shm_activity(const struct shm *s, int rank);
+
 /* Waits until all ranks of the host are here. */
 bool shm_barrier(struct shm *s, struct error *e);
 
@@ -45,9 +49,10 @@ bool shm_has(const struct shm *s, const void *x, size_t bytes);
 
 /*
  * Sums from[0..n) of all ranks of the host into to, which may be from. Both alike on all of them: private,
- * or the same part of their shm_buffers.
+ * or the same part of their shm_buffers. stamp: of the collective (order.h), below 4096; where another rank's
+ * differs, that is the error.
  */
 bool shm_allreduce(struct shm *s, const struct element *type, const void *from, void *to, size_t n,
-                   struct error *e);
+                   unsigned stamp, struct error *e);
 
 #endif

@@ -24,9 +24,19 @@ enum {
     LINE = 64,               /* bytes of a cache line: where parts begin, which streaming stores need */
 };
 
-/* What a rank writes and the others read: how many steps it has come. */
+/*
+ * What a rank writes and the others read: how many steps it has come, and in the lowest STAMP_BITS a stamp of
+ * what it sums, which must be the same where the steps are.
+ */
 struct flag {
     _Alignas(LINE) _Atomic uint64_t count;
+};
+enum { STAMP_BITS = 12 };
+
+/* Where the memory of a rank begins; then come its slots and stages. */
+struct head {
+    struct flag flag;
+    struct activity activity;
 };
 
 struct shm {
@@ -34,8 +44,9 @@ struct shm {
     bool crowded; /* more ranks than cores */
     MPI_Comm host;
     int rank, ranks;
-    struct shared control; /* of each rank: its flag, then its slots */
-    uint64_t tick;         /* what this rank's flag says */
+    struct shared control; /* of each rank: its head, slots and stages */
+    uint64_t tick;         /* how many steps this rank has come */
+    unsigned stamp;        /* of what is summed */
     struct shared buffers[MAX_BUFFERS];
     int buffer_count;
     const void **from; /* by rank: what a sum is taken of */
@@ -46,12 +57,12 @@ struct shm {
 
 static inline struct flag *shm_flag(const struct shm *s, int rank)
 {
-    return s->control.base[rank];
+    return &((struct head *)s->control.base[rank])->flag;
 }
 
 static inline char *shm_slot(const struct shm *s, int rank, int slot)
 {
-    return (char *)s->control.base[rank] + sizeof(struct flag) + (size_t)slot * s->slot_bytes;
+    return (char *)s->control.base[rank] + sizeof(struct head) + (size_t)slot * s->slot_bytes;
 }
 
 static inline char *shm_stage(const struct shm *s, int rank, unsigned stage)

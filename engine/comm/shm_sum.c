@@ -180,8 +180,9 @@ bool shm_has(const struct shm *s, const void *x, size_t bytes)
 }
 
 bool shm_allreduce(struct shm *s, const struct element *type, const void *from, void *to, size_t n,
-                   struct error *e)
+                   unsigned stamp, struct error *e)
 {
+    s->stamp = stamp;
     struct sum sum = {.type = type, .from = from, .to = to, .n = n};
     struct place source, target;
     size_t bytes = n * type->bytes;
