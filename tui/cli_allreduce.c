@@ -10,17 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char not_yet[] = "this version cannot do that yet";
-
 /* All there are, with commas between. */
 static void every_algo(const struct job_allreduce *a, char *list, size_t size)
 {
     const char *ours = collective_algo(collective_named(a->collective));
+    bool slowed = *a->link || *a->link_latency; /* what goes past the link cannot be */
     if (ours) {
-        snprintf(list, size, "mpi,%s", ours);
+        snprintf(list, size, slowed ? "%s" : "mpi,%s", ours);
         return;
     }
-    snprintf(list, size, a->tune ? "mpi,shm" : "auto,mpi,shm");
+    snprintf(list, size, slowed ? "auto" : a->tune ? "mpi,shm" : "auto,mpi,shm");
     for (int i = 0; schedule_algo(i); i++) {
         size_t used = strlen(list);
         snprintf(list + used, size - used, ",%s", schedule_algo(i));
@@ -87,7 +86,10 @@ int cli_allreduce(int argc, char **argv)
         {"detach", NULL, OPTION_FLAG, &detach, 0, 0, 0, "print the run's id and leave it running", NULL,
          NULL},
         {"json", NULL, OPTION_FLAG, &json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
-        {"link", "RATE", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
+        {"link", "RATE", OPTION_TEXT, a->link, sizeof a->link, 0, 0,
+         "slow messages down on purpose: 1Gbps, or 1Gbps,2=100Mbps by rank", NULL, NULL},
+        {"link-latency", "T", OPTION_TEXT, a->link_latency, sizeof a->link_latency, 0, 0,
+         "and make each take T longer: 50us, or 50us,2=5ms", NULL, NULL},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     const struct option_command command = {
@@ -122,6 +124,8 @@ int cli_allreduce(int argc, char **argv)
     bool default_list = !algo_given && (a->tune || strcmp(a->collective, "allreduce") != 0);
     if (!strcmp(a->algos, "all") || default_list)
         every_algo(a, a->algos, sizeof a->algos);
+    else if (!algo_given && (*a->link || *a->link_latency))
+        snprintf(a->algos, sizeof a->algos, "ring");
     if (a->tune && !sizes_given)
         tune_sizes(a);
     if (sizes_given) {

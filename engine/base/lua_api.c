@@ -152,6 +152,8 @@ static int api_train(lua_State *L)
                                            {"pause", LUA_ARG_NUMBER},
                                            {"device", LUA_ARG_TEXT},
                                            {"label", LUA_ARG_TEXT},
+                                           {"link", LUA_ARG_TEXT},
+                                           {"link_latency", LUA_ARG_TEXT},
                                            {"detach", LUA_ARG_BOOLEAN},
                                            {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
@@ -175,6 +177,8 @@ static int api_allreduce(lua_State *L)
                                            {"buffer", LUA_ARG_TEXT},
                                            {"label", LUA_ARG_TEXT},
                                            {"trace", LUA_ARG_WHOLE},
+                                           {"link", LUA_ARG_TEXT},
+                                           {"link_latency", LUA_ARG_TEXT},
                                            {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "allreduce", known);

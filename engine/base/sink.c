@@ -31,7 +31,10 @@ double sink_now(const struct event_sink *s)
 
 json_t *sink_event(const struct event_sink *s, const char *name)
 {
-    return event_new(name, s ? sink_now(s) : 0);
+    json_t *event = event_new(name, s ? sink_now(s) : 0);
+    if (s && *s->slowed)
+        event_set_text(event, "slowed", s->slowed);
+    return event;
 }
 
 bool sink_emit(struct event_sink *s, json_t *event, struct error *e)

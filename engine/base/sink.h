@@ -19,6 +19,8 @@ struct event_sink {
     /* Takes the event's reference. False where it could not be delivered: nobody listens any more. */
     bool (*emit)(struct event_sink *s, json_t *event, struct error *e);
     double started; /* when the run began, seconds since the epoch */
+    /* The words that every event of a run bears whose link is slowed on purpose, or "". */
+    char slowed[256];
 };
 
 /* Seconds since the epoch (CLOCK_REALTIME, the clock that the ranks of a host share). */

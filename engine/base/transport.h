@@ -39,6 +39,11 @@ struct transport_ops {
     enum progress (*test)(struct transport *t, struct pending *p, struct error *e);
     /* Blocks until all n are done; false at the first that fails. */
     bool (*wait)(struct transport *t, struct pending *p, int n, struct error *e);
+    /*
+     * What to do between two rounds of tests that brought nothing, where the transport knows when something may
+     * come; NULL: it does not.
+     */
+    void (*rest)(struct transport *t);
 };
 
 struct transport {

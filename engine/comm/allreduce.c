@@ -112,6 +112,9 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
     hop_log_clear(log);
     if (strcmp(algo, "auto") == 0 && !(algo = comm_auto_choose(c, n * type->bytes, from, to, e)))
         return false;
+    if (c->paced && (strcmp(algo, "shm") == 0 || strcmp(algo, "mpi") == 0))
+        return error_set(e, ERROR_INPUT,
+                         "%s goes past the link that is slowed on purpose; take ring or another", algo);
     struct order *order = &c->faults.order;
     if (strcmp(algo, "shm") == 0) {
         if (!shm_check(c, e))

@@ -22,7 +22,7 @@ struct comm_auto {
 
 bool comm_shares_memory(const struct comm *c)
 {
-    return c->shm && c->host_ranks == c->size;
+    return c->shm && c->host_ranks == c->size && !c->paced;
 }
 
 void comm_tuning_key(const struct comm *c, const char *buffer, struct tuning_key *key)
@@ -40,14 +40,19 @@ static void read_table(const struct comm *c, int kind, struct comm_auto *a)
     struct error why = {0};
     char text[160] = "";
     comm_tuning_key(c, kinds[kind], &t->key);
-    enum tuning_found found = tuning_load(&t->key, t, &why);
     bool shared = comm_shares_memory(c);
+    struct cost_link model = shared ? cost_default_shm : cost_default_network;
+    if (c->paced)
+        model = slow_link_cost(&c->slow, c->size, c->host_ranks == c->size ? &cost_default_shm : &model);
+    enum tuning_found found = c->paced ? TUNING_NONE : tuning_load(&t->key, t, &why);
     if (found != TUNING_READ)
-        tuning_from_model(t, shared ? &cost_default_shm : &cost_default_network, shared);
+        tuning_from_model(t, &model, shared);
     if (kind > 0) /* the stream hears of the engine's buffers */
         return;
     tuning_text(t, text, sizeof text);
-    if (found == TUNING_READ)
+    if (c->paced)
+        snprintf(a->about, sizeof a->about, "allreduce auto, by the cost model of the slowed link: %s", text);
+    else if (found == TUNING_READ)
         snprintf(a->about, sizeof a->about, "allreduce auto, as measured here: %s", text);
     else if (found == TUNING_NONE)
         snprintf(

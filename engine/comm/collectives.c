@@ -44,6 +44,9 @@ bool comm_collective(struct comm *c, enum collective op, const char *algo, const
     if (op == ALLREDUCE)
         return comm_allreduce_to(c, algo, type, x, x, n, log, e);
     hop_log_clear(log);
+    if (strcmp(algo, "mpi") == 0 && c->paced)
+        return error_set(e, ERROR_INPUT, "mpi goes past the link that is slowed on purpose; take %s",
+                         collective_algo(op));
     struct order *order = &c->faults.order;
     if (strcmp(algo, "mpi") == 0) {
         order_begin(order, (int)op, algo, type, n);

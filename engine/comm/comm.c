@@ -1,6 +1,7 @@
 /* comm.c - opening MPI, the communicators of a job, and groups of its ranks. */
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/executor.h"
+#include "engine/comm/paced.h"
 #include "engine/comm/shm.h"
 
 #include <sched.h>
@@ -110,6 +111,7 @@ void comm_close(struct comm *c)
         MPI_Op_free(&c->sum_bf16);
     mailbox_free(c->mailbox);
     shm_free(c->shm);
+    paced_free(c->paced);
     MPI_Comm_free(&c->host);
     MPI_Comm_free(&c->data.comm);
     fault_close(&c->faults);
@@ -142,12 +144,43 @@ bool comm_one_host(const struct comm *c)
 
 struct transport *comm_transport(struct comm *c)
 {
+    return c->paced ? c->paced : comm_transport_real(c);
+}
+
+struct transport *comm_transport_real(struct comm *c)
+{
     return c->mailbox ? mailbox_transport(c->mailbox) : &c->data.transport;
 }
 
 struct transport *comm_transport_mpi(struct comm *c)
 {
     return &c->data.transport;
+}
+
+bool comm_set_link(struct comm *c, const struct slow_link *l, struct error *e)
+{
+    MPI_Group all, here;
+    int *local = calloc((size_t)c->size, sizeof *local), *ranks = calloc((size_t)c->size, sizeof *ranks);
+    bool *same_clock = calloc((size_t)c->size, sizeof *same_clock);
+    if (local && ranks && same_clock) {
+        for (int i = 0; i < c->size; i++)
+            ranks[i] = i;
+        MPI_Comm_group(c->collective, &all);
+        MPI_Comm_group(c->host, &here);
+        MPI_Group_translate_ranks(all, c->size, ranks, here, local);
+        MPI_Group_free(&all);
+        MPI_Group_free(&here);
+        for (int i = 0; i < c->size; i++)
+            same_clock[i] = local[i] != MPI_UNDEFINED;
+        c->slow = *l;
+        c->paced = paced_new(comm_transport_real(c), &c->slow, same_clock, e);
+    } else {
+        error_set(e, ERROR_FAILED, "out of memory for the slowed link");
+    }
+    free(local);
+    free(ranks);
+    free(same_clock);
+    return c->paced;
 }
 
 bool comm_transport_group(struct comm *c, int colour, struct transport **t, struct error *e)

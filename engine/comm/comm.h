@@ -22,6 +22,7 @@
 #include <stddef.h>
 
 struct activity;
+struct slow_link;
 struct comm;    /* all ranks of the job */
 struct hop_log; /* when each transfer of one collective began and ended, as this rank saw it */
 
@@ -39,6 +40,13 @@ int comm_size(const struct comm *c);
 struct transport *comm_transport(struct comm *c);
 /* The same by MPI alone, which is what a learner's script is promised. Use one of the two. */
 struct transport *comm_transport_mpi(struct comm *c);
+
+/*
+ * From now on the messages of comm_transport, and so of every collective by a schedule, are slowed to that link
+ * (paced.h); once. "mpi" and "shm" are refused then, and the cost model goes by it. What ranks tell each other
+ * beside (comm_broadcast ... comm_barrier) and the groups' transports are not slowed. Collective.
+ */
+bool comm_set_link(struct comm *c, const struct slow_link *l, struct error *e);
 
 /*
  * A transport over the ranks that name the same colour, numbered from 0 in their order; a colour below 0
@@ -94,7 +102,7 @@ void comm_tuning_key(const struct comm *c, const char *buffer, struct tuning_key
 struct activity *comm_activity(struct comm *c);
 /* Whether all ranks are on this host. */
 bool comm_one_host(const struct comm *c);
-/* Whether all ranks share memory, so that there is "shm". */
+/* Whether all ranks share memory and may use it (a slowed link forbids it), so that there is "shm". */
 bool comm_shares_memory(const struct comm *c);
 
 /* What a message over the transport costs here, and a flag and a copy in shared memory. */

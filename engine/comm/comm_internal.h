@@ -7,6 +7,7 @@
  *     allreduce.c, hop_log.c (emit)       the allreduce by its name
  *     comm.c, control.c, buffer.c         opening and groups; broadcast, gather, barrier; buffers
  *     executor.c, shm.c, shm_sum.c        any schedule over any transport; memory of one host
+ *     paced.c                             messages, slowed on purpose
  *     mailbox.c, mpi_transport.c          messages: short ones inside a host, all others
  *     shared.c, fault.c, idle.c           memory; errors and the channel that tells of them; waiting
  *     order.c                             whether all ranks are in the same collective
@@ -20,6 +21,7 @@
 #include "engine/comm/mailbox.h"
 #include "engine/comm/mpi_transport.h"
 #include "engine/spec/collective.h"
+#include "engine/spec/slow_link.h"
 
 #include <mpi.h>
 
@@ -52,11 +54,16 @@ struct comm {
     struct fault_channel faults;
     struct mpi_transport data;
     struct mailbox *mailbox; /* NULL: all messages go by MPI */
+    struct slow_link slow;
+    struct transport *paced; /* the real one, slowed on purpose to that; NULL: it is not */
     struct plan_cache plans;
     struct comm_auto *automatic; /* NULL until it is asked for */
     MPI_Op sum_bf16;             /* MPI_OP_NULL until it is needed */
     bool threaded;               /* there is a comm_thread: nothing is to block inside MPI */
 };
+
+/* comm_transport as it is where nothing slows it. */
+struct transport *comm_transport_real(struct comm *c);
 
 /*
  * The plan of that operation (algo: of the allreduce; of others their name), kept for the next time. Owned

@@ -340,6 +340,8 @@ static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
             first++;
         if (moved)
             idle_reset(&idle);
+        else if (t->ops->rest)
+            t->ops->rest(t);
         else if (t->gave_way)
             idle_gave_way(&idle);
         else

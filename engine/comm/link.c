@@ -51,7 +51,7 @@ static bool least_time(struct comm *c, struct timed *w, double *seconds, struct 
 
 static bool exchange(struct comm *c, struct timed *w, struct error *e)
 {
-    struct transport *t = comm_transport(c);
+    struct transport *t = comm_transport_real(c); /* also where it is slowed */
     struct pending p[2] = {0};
     int next = (t->rank + 1) % t->size, before = (t->rank + t->size - 1) % t->size;
     return t->ops->recv_start(t, before, 0, w->to, w->bytes, &p[0], e) &&
@@ -105,6 +105,8 @@ static bool measure(struct comm *c, char *from, char *to, size_t bytes, struct c
         return false;
     l->messages.gamma = added / (double)bytes;
     l->shared = comm_shares_memory(c);
+    if (c->paced)
+        l->messages = slow_link_cost(&c->slow, c->size, &l->messages);
     if (!l->shared)
         return true;
     if (!least_time(c, &copying, &copied, e) || !least_time(c, &flagging, &l->memory.alpha, e))

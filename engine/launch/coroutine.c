@@ -152,7 +152,13 @@ static bool wait_all(struct transport *t, struct pending *p, int n, struct error
     return true;
 }
 
-static const struct transport_ops coroutine_ops = {"coroutines", send_start, recv_start, test, wait_all};
+static const struct transport_ops coroutine_ops = {
+    .name = "coroutines",
+    .send_start = send_start,
+    .recv_start = recv_start,
+    .test = test,
+    .wait = wait_all,
+};
 
 struct coroutine_world *coroutine_world_new(int ranks, struct error *e)
 {

@@ -110,7 +110,8 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
     static const char *const keys[] = {
         "ranks",   "batch",        "epochs",           "steps",    "seconds", "accumulate",
         "threads", "reproducible", "checkpoint_every", "seed",     "data",    "device",
-        "dtype",   "label",        "bucket",           "autotune", NULL};
+        "dtype",   "label",        "bucket",           "autotune", "link",    "link_latency",
+        NULL};
     struct job_train *t = &job->train;
     bool bounded = json_object_get(args, "steps") || json_object_get(args, "seconds");
     *job = (struct job){0};
@@ -129,7 +130,8 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
 
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e)
 {
-    static const char *const keys[] = {"ranks", "iters", "check", "buffer", "label", "trace", NULL};
+    static const char *const keys[] = {"ranks", "iters", "check",        "buffer", "label",
+                                       "trace", "link",  "link_latency", NULL};
     json_t *bytes = json_object_get(args, "bytes");
     job_defaults(job, JOB_ALLREDUCE);
     if (bytes) {

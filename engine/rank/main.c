@@ -10,6 +10,7 @@
 #include "engine/rank/heartbeat.h"
 #include "engine/rank/rank.h"
 #include "engine/rank/rank_script.h"
+#include "engine/spec/slow_link.h"
 #include "engine/train/trainer.h"
 
 #include <fcntl.h>
@@ -46,15 +47,25 @@ static void say_failed(struct event_sink *sink, const struct error *e)
     sink_emit(sink, done, NULL);
 }
 
+/* Where the job asks for it: a slower link, and events that say so. */
+static bool slow_down(const struct job *job, struct comm *comm, struct event_sink *sink, struct error *e)
+{
+    struct slow_link l;
+    if (!job_slow_link(job, &l))
+        return true;
+    slow_link_text(&l, sink->slowed, sizeof sink->slowed);
+    return comm_set_link(comm, &l, e);
+}
+
 /* Does the job of rundir. Returns the exit code; does not return where the other ranks must be ended. */
 static int run(const char *rundir, struct comm *comm, struct event_sink *sink)
 {
     struct error e = {0};
     struct job job;
     job_defaults(&job, JOB_TRAIN);
+    bool right = true, ok = job_load(&job, rundir, &e) && slow_down(&job, comm, sink, &e);
     struct heartbeat *heartbeat = comm_rank(comm) == 0 ? heartbeat_start(sink) : NULL;
-    bool right = true;
-    bool ok = job_load(&job, rundir, &e) && work(&job, rundir, comm, sink, &right, &e);
+    ok = ok && work(&job, rundir, comm, sink, &right, &e);
     job_clear(&job);
     if (ok) {
         heartbeat_stop(heartbeat);

@@ -14,6 +14,9 @@ const struct cost_link cost_default_network = {.alpha = 30e-6, .beta = 1 / 1.25e
 #define SHM_STAGE_FROM (128.0 * 1024)
 #define SHM_STAGE (1024.0 * 1024)
 
+/* The executor's segments (of float32): a server sends the first ones back while the last still come in. */
+#define SEGMENT (512.0 * 1024)
+
 /* The largest power of two within n. */
 static int power_of_two(int n)
 {
@@ -53,12 +56,6 @@ static double ring_segmented(const struct cost_link *l, int n, double S, int seg
            (N - 1) / N * S / parts * l->gamma;
 }
 
-static double tree(const struct cost_link *l, int n, double S, int number)
-{
-    (void)number;
-    return rounds_up(n) * (2 * l->alpha + 2 * S * l->beta + S * l->gamma);
-}
-
 static double recursive_doubling(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
@@ -81,14 +78,23 @@ static double everyone(const struct cost_link *l, int n, double S, int number)
 
 static double param_server(const struct cost_link *l, int n, double S, int servers)
 {
-    double K = servers ? servers : fmax(1, floor(sqrt(n)));
-    return 2 * (n - 1) * (l->alpha + S / K * l->beta) + (n - 1) * S / K * l->gamma;
+    double K = servers ? servers : fmax(1, floor(sqrt(n))), part = S / K;
+    /* One after the other; or as much as leaves a server, once the first segments are there. */
+    double bytes = fmin(2 * (n - 1) * part, (n + K - 2) * part + (n - 1) * SEGMENT);
+    return 2 * (n - 1) * l->alpha + bytes * l->beta + (n - 1) * part * l->gamma;
 }
 
 static double central(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
     return param_server(l, n, S, 1);
+}
+
+static double tree(const struct cost_link *l, int n, double S, int number)
+{
+    if (n == 2) /* its only level is a root with one other rank */
+        return central(l, n, S, number);
+    return rounds_up(n) * (2 * l->alpha + 2 * S * l->beta + S * l->gamma);
 }
 
 static double hierarchical(const struct cost_link *l, int n, double S, int per_host)
@@ -152,12 +158,12 @@ static double barrier(const struct cost_link *l, int n, double S, int number)
 static const struct cost_formula formulas[] = {
     {"ring", "2(n-1) alpha + 2(n-1)/n S beta + (n-1)/n S gamma", ring},
     {"ring_segmented", "2(n-1)p alpha + 2(n-1)/n S beta + (n-1)/(np) S gamma, p = S/4nK", ring_segmented},
-    {"tree", "lg'(n) (2 alpha + 2 S beta + S gamma)", tree},
+    {"tree", "lg'(n) (2 alpha + 2 S beta + S gamma); of 2 ranks as central", tree},
     {"recursive_doubling", "lg(n) (alpha + S beta + S gamma) + fold", recursive_doubling},
     {"halving_doubling", "2 lg(n) alpha + (P-1)/P S (2 beta + gamma) + fold", halving_doubling},
     {"everyone", "(n-1) (alpha + S beta + S gamma)", everyone},
-    {"central", "2(n-1) (alpha + S beta) + (n-1) S gamma", central},
-    {"param_server", "2(n-1) (alpha + S/K beta) + (n-1) S/K gamma", param_server},
+    {"central", "2(n-1) alpha + (n-1) (S + min(S, 512K)) beta + (n-1) S gamma", central},
+    {"param_server", "2(n-1) alpha + (n+K-2) S/K beta + (n-1) (512K beta + S/K gamma)", param_server},
     {"hierarchical", "2(K+n/K-2) alpha + 2(n-1)/n S beta + (n-1)/n S gamma", hierarchical},
     {"mpi", "the least of ring, recursive and halving doubling", mpi},
     {"shm", "2 alpha + S beta; S <= 32 KiB as shm_private", shm},

@@ -4,7 +4,8 @@
  *
  * One table holds the formula of every collective: its text (for --help), and the same as a function. n:
  * ranks, S: bytes of the buffer, K: the algorithm's number, lg: log2 rounded down, lg': up, P = 2^lg(n);
- * where n is no power of two the folds add their 2 alpha + 2 S beta + S gamma. The model is R. Hockney's
+ * where n is no power of two the folds add their 2 alpha + 2 S beta + S gamma. Links carry both ways at once: at
+ * the root of central 2(n-1) S pass, but what goes out overlaps with what comes in, segment by segment. The model is R. Hockney's
  * (The communication challenge for MPP, Parallel Computing 20 (1994) 389-398); the formulas are those of R.
  * Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH, IJHPCA
  * 19 (2005) 49-66 (recursive doubling, Rabenseifner's halving doubling, trees), P. Patarasu and X. Yuan,

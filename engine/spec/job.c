@@ -5,6 +5,7 @@
 
 #include "engine/spec/collective.h"
 #include "engine/spec/job_fields.h"
+#include "engine/spec/slow_link.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -71,6 +72,8 @@ static const struct job_field train_fields[] = {
     CHOICE(train.eval, "eval", NULL),
     NUMBER(train.trace, "trace", LONG, 0, 1e9),
     NUMBER(train.pause_s, "pause_s", REAL, 0, 3600),
+    CHOICE(train.link, "link", NULL),
+    CHOICE(train.link_latency, "link_latency", NULL),
     END,
 };
 
@@ -86,6 +89,8 @@ static const struct job_field allreduce_fields[] = {
     CHOICE(allreduce.place, "place", "in|out|both"),
     NUMBER(allreduce.trace, "trace", LONG, 0, 1e9),
     NUMBER(allreduce.tune, "tune", BOOL, 0, 1),
+    CHOICE(allreduce.link, "link", NULL),
+    CHOICE(allreduce.link_latency, "link_latency", NULL),
     END,
 };
 
@@ -313,6 +318,46 @@ static bool check_field(const struct job *job, const struct job_field *f, struct
     return true;
 }
 
+/* The texts of --link and --link-latency; "" of a job that has no such thing. */
+static const char *link_text(const struct job *job, bool latency)
+{
+    switch (job->kind) {
+    case JOB_TRAIN: return latency ? job->train.link_latency : job->train.link;
+    case JOB_ALLREDUCE: return latency ? job->allreduce.link_latency : job->allreduce.link;
+    default: return "";
+    }
+}
+
+bool job_slow_link(const struct job *job, struct slow_link *l)
+{
+    struct slow_link parsed;
+    const char *rate = link_text(job, false), *latency = link_text(job, true);
+    return (*rate || *latency) && slow_link_parse(l ? l : &parsed, rate, latency, job->ranks, NULL);
+}
+
+/* The link's texts, and that no algorithm goes past it. algos: with commas between. */
+static bool check_link(const struct job *job, const char *algos, struct error *e)
+{
+    struct slow_link l;
+    if (!slow_link_parse(&l, link_text(job, false), link_text(job, true), job->ranks, e))
+        return false;
+    if (!job_slow_link(job, NULL))
+        return true;
+    for (const char *p = algos;; p++) {
+        size_t n = strcspn(p, ",");
+        bool memory = n == 3 && !strncmp(p, "shm", n);
+        if (memory || (n == 3 && !strncmp(p, "mpi", n)))
+            return error_set(e, ERROR_INPUT,
+                             "algo: %s goes past the link that is slowed on purpose (%s); take ring, auto or "
+                             "another",
+                             memory ? "shm" : "mpi",
+                             memory ? "it sums in shared memory" : "the library sends its own messages");
+        p += n;
+        if (!*p)
+            return true;
+    }
+}
+
 /* Values that are fine by themselves and not together. */
 static bool check_recipe(const struct job_train *t, struct error *e)
 {
@@ -356,7 +401,7 @@ static bool check_train(const struct job *job, struct error *e)
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)
         return error_set(e, ERROR_INPUT,
                          "epochs: expected at least 1, or steps or seconds to bound the training");
-    return check_recipe(t, e);
+    return check_link(job, t->algo, e) && check_recipe(t, e);
 }
 
 /* The first of the words with commas between that is none of "a|b|c", n letters long; NULL: all are. */
@@ -409,7 +454,10 @@ static bool check_allreduce(const struct job *job, struct error *e)
         return error_set(e, ERROR_INPUT,
                          "tune: the table for auto is of the allreduce of f32 in place; leave out "
                          "collective, dtype and place");
-    return check_algos(a->algos, op, e);
+    if (a->tune && job_slow_link(job, NULL))
+        return error_set(e, ERROR_INPUT,
+                         "tune: the table for auto is of the real link; leave out link, or tune");
+    return check_algos(a->algos, op, e) && check_link(job, a->algos, e);
 }
 
 static bool check_bench(const struct job *job, struct error *e)

@@ -58,6 +58,8 @@ struct job_train {
     char eval[PATH_MAX];   /* a run's directory: test its last checkpoint, do not train */
     long trace;            /* steps that are recorded in trace.json; 0: none */
     double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */
+    char link[128];        /* slow_link.h: the rate that messages are slowed to on purpose; "": none */
+    char link_latency[128];
 };
 
 struct job_allreduce {
@@ -72,6 +74,8 @@ struct job_allreduce {
     char place[8];       /* "in", "out", "both": the sum overwrites the summands or not */
     long trace;          /* operations that are recorded in trace.json, shared out among the cases; 0: none */
     bool tune;           /* find the fastest at each size, and keep that for algo auto */
+    char link[128];      /* as of job_train */
+    char link_latency[128];
 };
 
 struct job_ranks {
@@ -117,6 +121,8 @@ struct job {
     struct job_bench bench;
 };
 
+struct slow_link;
+
 /* The defaults of each kind, before the caller changes them. */
 void job_defaults(struct job *job, enum job_kind kind);
 void job_clear(struct job *job); /* drops what it owns */
@@ -127,6 +133,8 @@ double job_default_lr(const char *optimizer, const char *schedule);
 double job_default_weight_decay(const char *optimizer);
 /* Samples of one step, over all ranks. */
 long job_global_batch(const struct job_train *t, int ranks);
+/* Whether its messages are slowed on purpose; *l (or NULL): to what. False for a job that slow_link_parse refuses. */
+bool job_slow_link(const struct job *job, struct slow_link *l);
 const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check", "bench" */
 /* The label a job without one gets: "cnn-mnist", "allreduce", "ranks", the script's name, "check-04-ring-allreduce". */
 void job_default_label(const struct job *job, char *label, size_t size);

@@ -45,6 +45,10 @@ static void test_formulas(void **state)
     costs("everyone", 4, 3 + 36 + 0.36);
     costs("central", 4, 6 + 72 + 0.36);
     costs("param_server:2", 4, 6 + 36 + 0.18);
+    /* 6 MB: a root passes on what it has while more comes in, from the first 512 KiB on. */
+    assert_float_equal(cost_seconds(&unit, "central", 4, 6e6), 6 + 3 * (6000 + 524.288) + 180, 1e-6);
+    assert_float_equal(cost_seconds(&unit, "param_server:2", 4, 6e6), 6 + 4 * 3000 + 3 * 524.288 + 90, 1e-6);
+    assert_float_equal(cost_seconds(&unit, "tree", 2, 6e6), 2 + 6000 + 524.288 + 60, 1e-6);
     costs("param_server", 4, 6 + 36 + 0.18);    /* the root of 4 */
     costs("hierarchical:2", 8, 8 + 21 + 0.105); /* 2 x 1 inside, 2 x 3 between */
     costs("mpi", 2, 1 + 12 + 0.12);             /* recursive doubling is the least */
