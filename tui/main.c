@@ -21,6 +21,7 @@ static const struct command commands[] = {
     {"run", cli_run, "run a Lua description or experiment"},
     {"train", cli_train, "train a model on real ranks"},
     {"allreduce", cli_allreduce, "time and check allreduce algorithms"},
+    {"sim", cli_sim, "simulate a cluster: collectives, schedules, jobs"},
     {"runs", cli_runs, "list, watch, stop, replay, delete, prune"},
     {"bench", cli_bench, "this machine's figures beside its peers'"},
     {"data", cli_data, "what a dataset holds; pack pictures into one file, verify it"},

@@ -1,0 +1,150 @@
+#include "cluster-sim/collective.h"
+
+#include "cluster-sim/tiers.h"
+#include "engine/base/units.h"
+#include "engine/spec/collective.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char sim_not_modelled[] =
+    "not modelled: incast and lost packets, priority flow control, congestion control, adaptive routing";
+
+/* Messages that auto lets the events tier follow one by one: a few seconds. */
+enum { EVENTS_AUTO = 4 << 20 };
+
+static const char *const tier_names[] = {"auto", "closed", "rounds", "events"};
+
+const char *sim_tier_name(enum sim_tier tier)
+{
+    return tier_names[tier];
+}
+
+bool sim_tier_named(const char *name, enum sim_tier *tier, struct error *e)
+{
+    for (int i = SIM_AUTO; i <= SIM_EVENTS; i++)
+        if (strcmp(tier_names[i], name) == 0) {
+            *tier = (enum sim_tier)i;
+            return true;
+        }
+    return error_set(e, ERROR_INPUT, "there is no tier \"%.32s\" (there are: auto, closed, rounds, events)",
+                     name);
+}
+
+struct pattern_kind tier_kind(const struct platform *p, const struct sim_request *q)
+{
+    int per_host = p->per_node < q->ranks ? p->per_node : q->ranks;
+    bool even = q->ranks % per_host == 0 && per_host % p->node.nics == 0;
+    return (struct pattern_kind){q->algo, {q->ranks, per_host, even ? p->node.nics : 1}, q->bytes};
+}
+
+void tier_bottleneck(const struct platform *p, int link, struct sim_result *out)
+{
+    char name[80], rate[32];
+    if (link < 0) {
+        snprintf(out->bottleneck, sizeof out->bottleneck, "none");
+        return;
+    }
+    platform_link_name(p, link, name, sizeof name);
+    units_show_rate(platform_link_bandwidth(p, link), rate, sizeof rate);
+    snprintf(out->bottleneck, sizeof out->bottleneck, "%s, %s", name, rate);
+}
+
+double *tier_capacities(const struct platform *p, struct error *e)
+{
+    double *capacity = malloc(((size_t)p->links + 1) * sizeof *capacity);
+    if (!capacity) {
+        error_set(e, ERROR_FAILED, "out of memory for %d links", p->links);
+        return NULL;
+    }
+    for (int l = 0; l < p->links; l++)
+        capacity[l] = platform_link_bandwidth(p, l);
+    return capacity;
+}
+
+static bool check(const struct platform *p, const struct sim_request *q, struct error *e)
+{
+    int index, number;
+    if (q->ranks < 1 || q->ranks > platform_ranks(p))
+        return error_set(e, ERROR_INPUT, "%d ranks on a cluster that has room for %d; take 1 to %d", q->ranks,
+                         platform_ranks(p), platform_ranks(p));
+    if (!(q->bytes >= 0) || q->bytes > 1e15)
+        return error_set(e, ERROR_INPUT, "a buffer of %g bytes; take 0 to 10^15", q->bytes);
+    if (!(q->gamma >= 0) || !isfinite(q->gamma))
+        return error_set(e, ERROR_INPUT, "adding takes %g seconds a byte; that must be 0 or more", q->gamma);
+    if (pattern_flows_freely(q->algo) || collective_named(q->algo) != COLLECTIVES)
+        return collective_named(q->algo) != ALLREDUCE ||
+               error_set(e, ERROR_INPUT,
+                         "allreduce is no algorithm; take ring, or another that --help lists");
+    return schedule_algo_parse(q->algo, &index, &number, e) || error_wrap(e, "and nccl_ring, nccl_tree");
+}
+
+static bool auto_tier(const struct platform *p, const struct sim_request *q, struct sim_result *out,
+                      struct error *e)
+{
+    struct pattern_kind kind = tier_kind(p, q);
+    struct sim_result first = *out;
+    struct error later = {0};
+    bool known = false;
+    if (q->hop)
+        return events_collective(p, q, out, e);
+    if (!closed_collective(p, q, &first, &known, e))
+        return false;
+    if (known && first.exact) {
+        *out = first;
+        return true;
+    }
+    struct sim_result second = *out;
+    bool solved = rounds_collective(p, q, &second, &later);
+    if (!solved || !second.exact) {
+        if (pattern_transfers(&kind) <= EVENTS_AUTO)
+            return events_collective(p, q, out, e);
+        if (known) {
+            *out = first;
+            return true;
+        }
+    }
+    *out = second;
+    if (!solved && e)
+        *e = later;
+    return solved;
+}
+
+bool sim_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
+                    struct error *e)
+{
+    bool known = false;
+    memset(out, 0, sizeof *out);
+    if (!check(p, q, e))
+        return false;
+    if (q->ranks == 1 || q->bytes == 0) {
+        out->tier = q->tier == SIM_AUTO ? SIM_CLOSED : q->tier;
+        out->exact = true;
+        snprintf(out->formula, sizeof out->formula, "nothing is sent");
+        tier_bottleneck(p, -1, out);
+        return true;
+    }
+    switch (q->tier) {
+    case SIM_AUTO: return auto_tier(p, q, out, e);
+    case SIM_ROUNDS:
+        if (q->hop)
+            return error_set(e, ERROR_INPUT,
+                             "single messages are known to the events tier alone; take --tier events");
+        return rounds_collective(p, q, out, e);
+    case SIM_EVENTS: return events_collective(p, q, out, e);
+    case SIM_CLOSED: break;
+    }
+    if (q->hop)
+        return error_set(e, ERROR_INPUT,
+                         "single messages are known to the events tier alone; take --tier events");
+    if (!closed_collective(p, q, out, &known, e))
+        return false;
+    return known ||
+           error_set(
+               e, ERROR_INPUT,
+               "there is no closed form for %s with %d ranks on this topology (%s): its rounds are not even; "
+               "take --tier rounds or events",
+               q->algo, q->ranks, p->topology_text);
+}

@@ -1,0 +1,28 @@
+/*
+ * tiers.h - what collective.c and its three tiers share.
+ */
+#ifndef RINGSIDE_SIM_TIERS_H
+#define RINGSIDE_SIM_TIERS_H
+
+#include "cluster-sim/collective.h"
+#include "cluster-sim/pattern.h"
+
+/* closed.c: whether there is a formula for this algorithm on this topology; *known false: there is none. */
+bool closed_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
+                       bool *known, struct error *e);
+/* rounds.c */
+bool rounds_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
+                       struct error *e);
+/* events.c */
+bool events_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
+                       struct error *e);
+
+struct pattern_kind tier_kind(const struct platform *p, const struct sim_request *q);
+
+/* "leaf 2 -> spine 1, 1.25 GB/s" into out->bottleneck; link -1: none. */
+void tier_bottleneck(const struct platform *p, int link, struct sim_result *out);
+
+/* The capacity of every link, to be freed. */
+double *tier_capacities(const struct platform *p, struct error *e);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * cli_sim_allreduce.c - `ringside sim --allreduce ALGO`: how long one collective takes on a simulated cluster, and why.
+ */
+#include "cluster-sim/collective.h"
+#include "engine/base/event.h"
+#include "engine/base/units.h"
+#include "engine/spec/collective.h"
+#include "tui/cli.h"
+#include "tui/cli_sim.h"
+#include "tui/options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct question {
+    char algo[64], topology[64], cluster[512], tier[16], bandwidth[32], latency[32], gamma[32],
+        bytes_text[32];
+    int ranks;
+    double bytes;
+    bool json, hops, explain;
+    bool ranks_given, topology_given, bandwidth_given, latency_given;
+};
+
+static bool rate_of(const char *option, const char *text, double *rate, struct error *e)
+{
+    if (!units_rate(text, rate) || !(*rate > 0))
+        return error_set(
+            e, ERROR_INPUT,
+            "--%s: expected a rate above 0, in bytes a second or as 10Gb/s or 12.5GB/s, got '%s'", option,
+            text);
+    return true;
+}
+
+static bool seconds_of(const char *option, const char *text, double *seconds, struct error *e)
+{
+    return units_seconds(text, seconds) ||
+           error_set(e, ERROR_INPUT, "--%s: expected a time, in seconds or as 25us, got '%s'", option, text);
+}
+
+static bool make_platform(const struct question *q, struct platform *p, struct error *e)
+{
+    double bandwidth, latency;
+    int nodes = strncmp(q->topology, "fattree", 7) && strncmp(q->topology, "dragonfly", 9) ? q->ranks : 0;
+    if (!rate_of("bandwidth", q->bandwidth, &bandwidth, e) || !seconds_of("latency", q->latency, &latency, e))
+        return false;
+    return platform_make(p, q->topology, nodes, bandwidth, latency, e);
+}
+
+/* "allreduce" and how it goes, or the other collective's name. */
+static const char *operation(const struct question *q)
+{
+    enum collective op = collective_named(q->algo);
+    return op == COLLECTIVES ? "allreduce" : collective_name(op);
+}
+
+static json_t *collective_event(const struct question *q, const struct platform *p,
+                                const struct sim_result *r)
+{
+    enum collective op = collective_named(q->algo);
+    double factor = collective_bus_factor(op == COLLECTIVES ? ALLREDUCE : op, q->ranks);
+    json_t *event = event_new("collective", r->time_s);
+    event_set_text(event, "origin", "sim");
+    event_set_text(event, "op", operation(q));
+    event_set_text(event, "algo", op == COLLECTIVES ? q->algo : collective_algo(op));
+    event_set_text(event, "tier", sim_tier_name(r->tier));
+    json_object_set_new(event, "exact", json_boolean(r->exact));
+    event_set_text(event, "topology", p->topology_text);
+    event_set_text(event, "cluster", p->name);
+    event_set_integer(event, "ranks", q->ranks);
+    event_set_number(event, "bytes", q->bytes);
+    event_set_number(event, "time_s", r->time_s);
+    if (r->time_s > 0) {
+        event_set_number(event, "algbw_bytes_per_s", q->bytes / r->time_s);
+        event_set_number(event, "busbw_bytes_per_s", q->bytes / r->time_s * factor);
+    }
+    event_set_integer(event, "rounds", r->rounds);
+    event_set_integer(event, "distinct_rounds", r->distinct);
+    event_set_number(event, "latency_s", r->latency_s);
+    event_set_number(event, "transfer_s", r->transfer_s);
+    event_set_number(event, "add_s", r->add_s);
+    event_set_text(event, "formula", r->formula);
+    event_set_text(event, "bottleneck", r->bottleneck);
+    event_set_number(event, "bottleneck_bytes", r->bottleneck_bytes);
+    event_set_text(event, "not_modelled", sim_not_modelled);
+    if (*r->note)
+        event_set_text(event, "note", r->note);
+    return event;
+}
+
+/* --- hops -------------------------------------------------------------------------------------------------------- */
+
+struct hops {
+    const struct question *q;
+    struct error e;
+    bool failed;
+};
+
+static void emit_hop(void *self, const struct transfer *t, double t0, double t1)
+{
+    struct hops *h = self;
+    if (h->failed)
+        return;
+    json_t *event = event_new("hop", t1);
+    event_set_text(event, "origin", "sim");
+    event_set_text(event, "op", operation(h->q));
+    event_set_text(event, "algo", h->q->algo);
+    event_set_text(event, "phase", phase_name(t->phase));
+    event_set_integer(event, "hop", t->round);
+    event_set_integer(event, "from", t->from);
+    event_set_integer(event, "to", t->to);
+    event_set_integer(event, "chunk", t->chunk);
+    event_set_number(event, "bytes", (double)t->length * (fmod(h->q->bytes, 4) == 0 ? 4 : 1));
+    event_set_number(event, "t0", t0);
+    event_set_number(event, "t1", t1);
+    h->failed = !event_write(STDOUT_FILENO, event, &h->e);
+}
+
+/* --- plain ------------------------------------------------------------------------------------------------------- */
+
+static void share(const char *name, double part, const struct sim_result *r)
+{
+    char text[32];
+    units_show_seconds(part, text, sizeof text);
+    printf("  %-9s  %s (%.1f %%)\n", name, text, r->time_s > 0 ? 100 * part / r->time_s : 0);
+}
+
+static void print_answer(const struct question *q, const struct platform *p, const struct sim_result *r)
+{
+    char time[32], bus[32];
+    units_show_seconds(r->time_s, time, sizeof time);
+    enum collective op = collective_named(q->algo);
+    double factor = collective_bus_factor(op == COLLECTIVES ? ALLREDUCE : op, q->ranks);
+    units_show_rate(r->time_s > 0 ? q->bytes / r->time_s * factor : 0, bus, sizeof bus);
+    printf("simulated: %s%s%s of %g bytes on %d ranks, cluster %s, topology %s\n", operation(q),
+           op == COLLECTIVES ? " by " : "", op == COLLECTIVES ? q->algo : "", q->bytes, q->ranks, p->name,
+           p->topology_text);
+    printf("  time       %s, bus bandwidth %s\n", time, bus);
+    printf("  tier       %s%s\n", sim_tier_name(r->tier), r->exact ? "" : " (an estimate)");
+    printf("  formula    %s\n", r->formula);
+    printf("  bottleneck %s; %.4g bytes cross it\n", r->bottleneck, r->bottleneck_bytes);
+    if (q->explain) {
+        share("latency", r->latency_s, r);
+        share("transfer", r->transfer_s, r);
+        share("adding", r->add_s, r);
+        printf("  rounds     %ld, distinct %ld\n", r->rounds, r->distinct);
+        printf("A message waits for the latency of its route, then its bytes share the links by max-min "
+               "fairness: every link's\n"
+               "rate is divided evenly among those that it stops. Links are full duplex. Tiers: closed (a "
+               "formula), rounds (each\n"
+               "distinct round solved once, ranks in step), events (every message by itself).\n");
+    }
+    if (*r->note)
+        printf("  note       %s\n", r->note);
+    printf("  %s\n", sim_not_modelled);
+}
+
+static bool bytes_of(struct question *q, struct error *e)
+{
+    size_t bytes;
+    if (!option_size(q->bytes_text, &bytes) || bytes < 1 || bytes > (size_t)1 << 50)
+        return error_set(e, ERROR_INPUT, "--bytes: expected a size from 1 to 1024T such as 64M, got '%s'",
+                         q->bytes_text);
+    q->bytes = (double)bytes;
+    return true;
+}
+
+static bool answer(struct question *q, struct error *e)
+{
+    struct platform p;
+    struct sim_result r;
+    struct hops hops = {.q = q};
+    struct sim_request request = {.algo = q->algo, .ranks = q->ranks, .self = &hops};
+    if (!bytes_of(q, e) || !sim_tier_named(q->tier, &request.tier, e) || !make_platform(q, &p, e))
+        return false;
+    request.bytes = q->bytes;
+    request.hop = q->hops ? emit_hop : NULL;
+    double gamma_rate;
+    bool ok = true;
+    if (*q->gamma)
+        ok = rate_of("add-rate", q->gamma, &gamma_rate, e) && (request.gamma = 1 / gamma_rate, true);
+    ok = ok && sim_collective(&p, &request, &r, e);
+    if (ok && hops.failed) {
+        *e = hops.e;
+        ok = false;
+    }
+    if (ok && q->json)
+        ok = event_write(STDOUT_FILENO, collective_event(q, &p, &r), e);
+    else if (ok)
+        print_answer(q, &p, &r);
+    platform_free(&p);
+    return ok;
+}
+
+int cli_sim_allreduce(int argc, char **argv)
+{
+    struct question q = {.topology = "switch",
+                         .tier = "auto",
+                         .bandwidth = "10Gb/s",
+                         .latency = "25us",
+                         .bytes_text = "1M",
+                         .ranks = 8};
+    const struct option options[] = {
+        {"allreduce", "ALGO", OPTION_TEXT, q.algo, sizeof q.algo, 0, 0,
+         "ring, ring_segmented[:K], tree, recursive_doubling, halving_doubling, everyone, central, "
+         "param_server[:K],\n"
+         "                      hierarchical[:K], nccl_ring, nccl_tree[:K]; or broadcast, reduce, "
+         "allgather,\n"
+         "                      reduce_scatter, alltoall, barrier",
+         NULL, NULL},
+        {"ranks", "N", OPTION_INT, &q.ranks, 0, 1, 1 << 24, "how many (8)", &q.ranks_given, NULL},
+        {"bytes", "B", OPTION_TEXT, q.bytes_text, sizeof q.bytes_text, 0, 0,
+         "of the buffer, with K, M, G = 2^10, 2^20, 2^30 (1M)", NULL, NULL},
+        {"topology", "SPEC", OPTION_TEXT, q.topology, sizeof q.topology, 0, 0,
+         "switch, fattree:LxH:o, torus:XxYxZ or dragonfly:GxAxH (switch)", &q.topology_given, NULL},
+        {"bandwidth", "RATE", OPTION_TEXT, q.bandwidth, sizeof q.bandwidth, 0, 0,
+         "of a link, each way: 10Gb/s, 12.5GB/s or bytes a second (10Gb/s)", &q.bandwidth_given, NULL},
+        {"latency", "TIME", OPTION_TEXT, q.latency, sizeof q.latency, 0, 0,
+         "of a link: 25us or seconds (25us); a path through one switch crosses two links", &q.latency_given,
+         NULL},
+        {"tier", "T", OPTION_TEXT, q.tier, sizeof q.tier, 0, 0, "auto, closed, rounds or events (auto)", NULL,
+         NULL},
+        {"add-rate", "RATE", OPTION_TEXT, q.gamma, sizeof q.gamma, 0, 0,
+         "bytes a second that a rank adds up (adding is free)", NULL, NULL},
+        {"hops", NULL, OPTION_FLAG, &q.hops, 0, 0, 0,
+         "with --json: a hop event of every message (tier events)", NULL, NULL},
+        {"explain", NULL, OPTION_FLAG, &q.explain, 0, 0, 0, "where the time goes, and how it is computed",
+         NULL, NULL},
+        {"json", NULL, OPTION_FLAG, &q.json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
+        {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
+    };
+    const struct option_command command = {
+        .usage = "ringside sim --allreduce ALGO [options]",
+        .summary =
+            "How long one collective takes on a simulated cluster, which link bounds it, and by which "
+            "formula.\n"
+            "topologies (all links full duplex)\n"
+            "  switch            one switch; a path crosses two links\n"
+            "  fattree:LxH:o     L leaves of H hosts, o:1 oversubscribed: H/o uplinks a leaf; D-mod-k "
+            "routing\n"
+            "  torus:XxYxZ       dimension order, x first and fastest in rank; ties take +; latency per hop\n"
+            "  dragonfly:GxAxH   G groups of A routers of H hosts; minimal routing",
+        .options = options,
+    };
+    int code;
+    struct error e = {0};
+    if (!cli_options_only(&command, argc, argv, &code))
+        return code;
+    if (q.hops && !q.json) {
+        error_set(&e, ERROR_INPUT, "--hops prints events; give --json too");
+        return cli_fail(&e);
+    }
+    return answer(&q, &e) ? 0 : cli_fail(&e);
+}
