@@ -192,9 +192,12 @@ static bool make_batches(struct trainer *tr, struct error *e)
         nets[i]->context.step = tr->step;
         nets[i]->context.first_row = i ? first : 2 * first;
     }
+    int64_t began = trace_now(tr->lane);
     make_noise(tr, STREAM_NOISE, (uint64_t)(tr->step * tr->global_batch + first), batch);
-    return gan_real(tr, &tr->train, order_rows(&tr->order, tr->step, rank), batch, network_input(tr->network),
-                    e);
+    bool ok = gan_real(tr, &tr->train, order_rows(&tr->order, tr->step, rank), batch,
+                       network_input(tr->network), e);
+    trace_span(tr->lane, began, TRACE_DATA, -1);
+    return ok;
 }
 
 /* D's gradient, and behind it what travels with it: its loss, room for a word, the two probabilities. */
@@ -255,7 +258,10 @@ static bool sum_up(struct trainer *tr, float *gradients, size_t n, struct hop_lo
                    struct error *e)
 {
     double before = sink_clock();
+    int64_t began = trace_now(tr->lane);
     bool ok = comm_allreduce(tr->comm, tr->algo, gradients, n, tr->sample_hops ? hops : NULL, e);
+    trace_reduce(tr->lane, began, TRACE_ALLREDUCE, gradients == tr->gradients ? 0 : 1,
+                 (int64_t)(n * sizeof *gradients), -1);
     *comm_s += sink_clock() - before;
     return ok;
 }
@@ -264,10 +270,12 @@ static bool learn(const struct trainer *tr, struct network *n, struct optimizer 
                   double *squares, struct error *e)
 {
     bool d = n == tr->network;
-    return finite_or_diverged(tr, gradients[n->model.parameters],
-                              d ? "discriminator's loss" : "generator's loss", e) &&
-           optimizer_take_step(o, tr->lr, n->parameters, gradients, squares, e) &&
-           finite_or_diverged(tr, *squares, d ? "discriminator's gradient" : "generator's gradient", e);
+    int64_t began = trace_now(tr->lane);
+    bool ok = finite_or_diverged(tr, gradients[n->model.parameters],
+                                 d ? "discriminator's loss" : "generator's loss", e) &&
+              optimizer_take_step(o, tr->lr, n->parameters, gradients, squares, e);
+    trace_span(tr->lane, began, TRACE_OPTIMIZER, -1);
+    return ok && finite_or_diverged(tr, *squares, d ? "discriminator's gradient" : "generator's gradient", e);
 }
 
 bool gan_step(struct trainer *tr, int wants, int *want, struct error *e)

@@ -4,6 +4,7 @@
 #include "engine/comm/comm_thread.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* One allreduce. */
 struct reduction {
@@ -12,6 +13,8 @@ struct reduction {
     float *x;
     size_t length;
     struct hop_log *log;
+    struct trace_lane *lane; /* of the thread that carries it out */
+    int bucket, algo_name;   /* -1: no bucket; in the trace */
 };
 
 struct reducer {
@@ -21,6 +24,7 @@ struct reducer {
     struct buckets plan;
     struct reduction *reductions; /* by bucket */
     struct comm_thread *thread;   /* NULL: there was nothing to overlap yet */
+    struct trace_lane *lane;      /* of the thread that computes */
     /* Of the step: */
     int next;             /* bucket that is not yet on its way */
     size_t added;         /* gradients from here on are the sums over all parts */
@@ -36,6 +40,7 @@ struct reducer *reducer_new(const struct reducer_spec *spec, struct error *e)
         return NULL;
     }
     r->spec = *spec;
+    r->lane = trace_lane(spec->trace, TRACE_LANE_MAIN, "compute");
     return r;
 }
 
@@ -52,7 +57,20 @@ void reducer_free(struct reducer *r)
 static bool reduce(struct comm_job *job, struct error *e)
 {
     struct reduction *n = (struct reduction *)job;
-    return comm_allreduce(n->reducer->spec.comm, n->reducer->algo, n->x, n->length, n->log, e);
+    int64_t began = trace_now(n->lane);
+    bool ok = comm_allreduce(n->reducer->spec.comm, n->reducer->algo, n->x, n->length, n->log, e);
+    trace_reduce(n->lane, began, TRACE_ALLREDUCE, n->bucket, (int64_t)(n->length * sizeof *n->x),
+                 n->algo_name);
+    return ok;
+}
+
+/* What the trace calls the algorithm: of auto the one that it takes at this size. -1: there is no trace. */
+static int algo_name(const struct reducer *r, const float *x, size_t length)
+{
+    const char *algo = r->algo;
+    if (r->spec.trace && strcmp(algo, "auto") == 0) /* its table is there: comm_auto was called */
+        algo = comm_auto_choose(r->spec.comm, length * sizeof *x, x, x, NULL);
+    return trace_name(r->spec.trace, algo ? algo : r->algo);
 }
 
 bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct error *e)
@@ -72,6 +90,9 @@ bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct erro
         const struct bucket *b = &r->plan.list[i];
         r->reductions[i] = (struct reduction){
             .job = {.run = reduce}, .reducer = r, .x = s->gradients + b->begin, .length = b->end - b->begin};
+        r->reductions[i].bucket = i;
+        r->reductions[i].algo_name = algo_name(r, r->reductions[i].x, r->reductions[i].length);
+        r->reductions[i].lane = reducer_overlaps(r) ? trace_lane(s->trace, TRACE_LANE_COMM, "comm") : r->lane;
     }
     if (reducer_overlaps(r) && !r->thread)
         r->thread = comm_thread_start(s->comm, e);
@@ -133,10 +154,13 @@ bool reducer_finish(struct reducer *r, struct error *e)
 {
     double before = timing_now();
     bool ok;
-    if (reducer_overlaps(r))
+    if (reducer_overlaps(r)) {
+        int64_t began = trace_now(r->lane);
         ok = start(r, r->plan.count, 0, e) && comm_thread_wait(r->thread, e);
-    else
+        trace_span(r->lane, began, TRACE_WAIT, -1);
+    } else {
         ok = reduce(&r->reductions[0].job, e);
+    }
     double waited = timing_now() - before;
     r->exposed += waited;
     r->comm += reducer_overlaps(r) ? 0 : waited;
@@ -147,11 +171,20 @@ bool reducer_finish(struct reducer *r, struct error *e)
 bool reducer_sum(struct reducer *r, float *x, size_t n, struct error *e)
 {
     double before = timing_now();
-    struct reduction sum = {.job = {.run = reduce}, .reducer = r, .x = x, .length = n};
+    struct reduction sum = {.job = {.run = reduce},
+                            .reducer = r,
+                            .x = x,
+                            .length = n,
+                            .lane = r->lane,
+                            .bucket = -1,
+                            .algo_name = -1};
     bool ok;
     if (r->thread) { /* which owns the comm while buckets are under way */
+        int64_t began = trace_now(r->lane);
+        sum.lane = trace_lane(r->spec.trace, TRACE_LANE_COMM, "comm");
         comm_thread_put(r->thread, &sum.job);
         ok = comm_thread_wait(r->thread, e);
+        trace_span(r->lane, began, TRACE_WAIT, -1);
     } else {
         ok = reduce(&sum.job, e);
         r->comm += timing_now() - before;

@@ -22,8 +22,9 @@ struct reducer_spec {
     float *gradients; /* of comm */
     size_t length;    /* of it: parameters, and what travels behind them */
     const float
-        *part;  /* where the gradients that get ready lie, to be added to those in `gradients`; NULL: there */
-    bool whole; /* one allreduce, whatever size of bucket is asked for */
+        *part; /* where the gradients that get ready lie, to be added to those in `gradients`; NULL: there */
+    struct trace *trace; /* NULL: nothing is recorded */
+    bool whole;          /* one allreduce, whatever size of bucket is asked for */
 };
 
 struct reducer;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,6 +248,19 @@ struct reproducible *reproducible_new(const struct reproducible_spec *spec, stru
         return r;
     reproducible_free(r);
     return NULL;
+}
+
+bool reproducible_trace(struct reproducible *r, struct trace *trace, struct error *e)
+{
+    for (int i = 0; i < r->count; i++) {
+        char name[32];
+        int worker = i % r->worker_count;
+        snprintf(name, sizeof name, "thread %d", worker + 1);
+        struct trace_lane *lane = trace_lane(trace, TRACE_LANE_COMM + 1 + worker, name);
+        if (!network_trace(r->shards[i].network, trace, lane, "", e))
+            return false;
+    }
+    return true;
 }
 
 void reproducible_free(struct reproducible *r)

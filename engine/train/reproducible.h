@@ -36,6 +36,9 @@ struct reproducible;
 struct reproducible *reproducible_new(const struct reproducible_spec *spec, struct error *e);
 void reproducible_free(struct reproducible *r);
 
+/* The threads' passes are spans of lanes of their own from now on. Nothing where trace is NULL. */
+bool reproducible_trace(struct reproducible *r, struct trace *trace, struct error *e);
+
 /* This rank's shards: where the samples and classes of the i-th go, and how many samples that is. */
 int reproducible_shards(const struct reproducible *r);
 int reproducible_shard_batch(const struct reproducible *r);

@@ -184,7 +184,9 @@ static bool sum_over_ranks(void *self, float *values, size_t n, struct error *e)
     if (tr->reducer)
         return reducer_sum(tr->reducer, values, n, e);
     double before = sink_clock();
+    int64_t began = trace_now(tr->lane);
     bool ok = comm_allreduce(tr->comm, tr->algo, values, n, NULL, e);
+    trace_reduce(tr->lane, began, TRACE_ALLREDUCE, -1, (int64_t)(n * sizeof *values), -1);
     tr->layers_s += sink_clock() - before;
     return ok;
 }
@@ -315,6 +317,7 @@ static bool make_reducer(struct trainer *tr, struct error *e)
                                       .length = tr->reproducible ? reproducible_length(tr->reproducible)
                                                                  : tr->model.parameters + EXTRAS,
                                       .part = tr->part,
+                                      .trace = tracing_trace(tr->tracing),
                                       .whole = tr->reproducible};
     tr->reducer = reducer_new(&spec, e);
     return tr->reducer && reducer_set(tr->reducer, tr->algo, bucket_of(tr), e);
@@ -361,7 +364,8 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
     if (*tr->t->eval)
         return gan ? gan_set_up(tr, e) && trainer_load_tested(tr, e) : make_tested(tr, e);
     if (!plan_rate(tr, e) || !(gan ? gan_set_up(tr, e) : make_network(tr, e) && make_optimizer(tr, e)) ||
-        !trainer_resume(tr, e) || !(gan || (make_loader(tr, e) && make_reducer(tr, e))))
+        !trainer_resume(tr, e) || !trainer_open_trace(tr, e) ||
+        !(gan || (make_loader(tr, e) && make_reducer(tr, e))))
         return false;
     return make_logs(tr, e) && start_tuning(tr, e);
 }
@@ -369,7 +373,8 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
 void trainer_tear_down(struct trainer *tr)
 {
     autotune_free(tr->tuning);
-    reducer_free(tr->reducer); /* first: its thread may be at the gradients */
+    reducer_free(tr->reducer);    /* first: its thread may be at the gradients */
+    tracing_abandon(tr->tracing); /* where it has not been finished */
     loader_free(tr->loader);
     gan_tear_down(tr);
     optimizer_free(tr->optimizer);
@@ -381,6 +386,7 @@ void trainer_tear_down(struct trainer *tr)
     comm_buffer_free(tr->comm, tr->part);
     for (int i = 0; i < REDUCER_LOGS; i++)
         hop_log_free(tr->hops[i]);
+    tracing_free(tr->tracing);
     order_free(&tr->order);
     dataset_free(&tr->train);
     dataset_free(&tr->test);

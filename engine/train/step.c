@@ -35,9 +35,13 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     struct loss_sum sum;
     n->context.step = tr->step; /* dropout's masks hang on these */
     n->context.first_row = (long)comm_rank(tr->comm) * tr->samples + (long)part * tr->t->batch;
-    if (!network_forward(n, true, e) || !tr->backend->ops->loss(network_output(n), &n->model.loss, &targets,
-                                                                1 / tr->global_rows, &sum, NULL, e))
+    if (!network_forward(n, true, e))
         return false;
+    int64_t began = trace_now(tr->lane);
+    if (!tr->backend->ops->loss(network_output(n), &n->model.loss, &targets, 1 / tr->global_rows, &sum, NULL,
+                                e))
+        return false;
+    trace_span(tr->lane, began, TRACE_COMPUTE, tr->loss_name);
     *loss += sum.loss;
     if (!isfinite(sum.loss) && tr->bad_layer < 0)
         tr->bad_layer = network_first_not_finite(n, e);
@@ -56,15 +60,25 @@ static void add(float *restrict to, const float *restrict from, size_t n)
         to[i] += from[i];
 }
 
+static bool next_batch(struct trainer *tr, void *input, int32_t *classes, double *data_s, struct error *e)
+{
+    int64_t began = trace_now(tr->lane);
+    bool ok = loader_next(tr->loader, input, classes, data_s, e);
+    trace_span(tr->lane, began, TRACE_DATA, -1);
+    return ok;
+}
+
 static bool shard_gradients(struct trainer *tr, double *data_s, struct error *e)
 {
     struct reproducible *r = tr->reproducible;
     for (int i = 0; i < reproducible_shards(r); i++)
-        if (!loader_next(tr->loader, reproducible_input(r, i), reproducible_classes(r, i), data_s, e))
+        if (!next_batch(tr, reproducible_input(r, i), reproducible_classes(r, i), data_s, e))
             return false;
     tr->network->context.step = tr->step;
+    int64_t began = trace_now(tr->lane);
     if (!reproducible_gradients(r, tr->network, 1 / tr->global_rows, e))
         return false;
+    trace_span(tr->lane, began, TRACE_COMPUTE, tr->shards_name);
     tr->bad_layer = reproducible_bad_layer(r);
     put_word(tr, tr->gradients[tr->model.parameters]);
     return true;
@@ -82,13 +96,16 @@ static bool local_gradients(struct trainer *tr, double *data_s, struct error *e)
     if (tr->reproducible)
         return shard_gradients(tr, data_s, e);
     for (int part = 0; part < tr->t->accumulate; part++) {
-        if (!loader_next(tr->loader, network_input(tr->network), tr->classes, data_s, e) ||
+        if (!next_batch(tr, network_input(tr->network), tr->classes, data_s, e) ||
             !one_batch(tr, part, &loss, e))
             return false;
+        int64_t began = trace_now(tr->lane);
         if (tr->part && part == 0)
             memcpy(tr->gradients, tr->part, n * sizeof *tr->part);
         else if (tr->part && !(is_last(tr, part) && reducer_overlaps(tr->reducer)))
             add(tr->gradients, tr->part, n);
+        if (tr->part)
+            trace_span(tr->lane, began, TRACE_COMPUTE, tr->sum_name);
     }
     return true;
 }
@@ -171,12 +188,14 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     double loss = word[0];
     trainer_take_word(tr, word[1], want);
     tr->lr = trainer_rate(tr);
+    int64_t optimizer_began = trace_now(tr->lane);
     if (!trainer_loss_is_finite(tr, "the loss", loss, tr->step + 1, e) ||
         !optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
         return false;
     if (!isfinite(squares))
         return diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
                         network_gradient_not_finite(tr->network, tr->gradients), e);
+    trace_span(tr->lane, optimizer_began, TRACE_OPTIMIZER, -1);
     p->comm = reducer_comm_s(r);
     p->exposed = reducer_exposed_s(r);
     p->compute = sink_clock() - began - p->data - p->exposed;

@@ -255,6 +255,26 @@ static bool tune(struct trainer *tr, struct error *e)
     return true;
 }
 
+/* One step, and what comes between it and the next. */
+static bool go_on(struct trainer *tr, int *want, struct error *e)
+{
+    struct trace *trace = tracing_trace(tr->tracing);
+    if (!trainer_trace_step(tr, e))
+        return false;
+    int64_t began = trace_now(tr->lane);
+    if (!(tr->gan ? gan_step : trainer_step)(tr, wants(tr), want, e))
+        return false;
+    began = trace_span(tr->lane, began, TRACE_STEP, -1);
+    trainer_trace_hops(tr);
+    long open = trace_pause(trace); /* a test has many passes, which are no step's */
+    tr->evaluated = false;
+    bool ok = report(tr, *want, e) && (!tr->tuning || tune(tr, e)) &&
+              (!(*want & WANT_BUCKET) || change_bucket(tr, e)) && (*want & WANT_STOP || between_steps(tr, e));
+    trace_resume(trace, open);
+    trace_span(tr->lane, began, TRACE_BETWEEN, -1);
+    return ok;
+}
+
 static bool train(struct trainer *tr, struct train_result *result, struct error *e)
 {
     tr->began = sink_clock();
@@ -265,17 +285,11 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     meter_reset(&tr->rank_meter);
     for (int want = 0;
          !(want & (WANT_STOP | WANT_END)) && (tr->total_steps == 0 || tr->step < tr->total_steps);) {
-        if (!(tr->gan ? gan_step : trainer_step)(tr, wants(tr), &want, e) || !report(tr, want, e) ||
-            (tr->tuning && !tune(tr, e)) || ((want & WANT_BUCKET) && !change_bucket(tr, e)))
+        if (!go_on(tr, &want, e))
             return false;
-        tr->evaluated = false;
-        if (want & WANT_STOP) {
-            result->stopped = true;
-            break;
-        }
-        if (!between_steps(tr, e))
-            return false;
-        pause_between_steps(tr);
+        result->stopped = want & WANT_STOP;
+        if (!result->stopped)
+            pause_between_steps(tr);
     }
     if (tr->tuning && comm_rank(tr->comm) == 0) {
         char text[160];
@@ -287,6 +301,8 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     double wall = sink_clock() - tr->began - tr->left_out_s;
     result->samples_per_s = (double)((tr->step - tr->first_step) * tr->global_batch) / wall;
     result->steps = tr->step;
+    if (!tracing_finish(tr->tracing, e))
+        return false;
     if (comm_rank(tr->comm) == 0 && tr->step_meter.steps > 0 && !emit_step(tr, e))
         return false;
     return (result->stopped || tr->evaluated || trainer_test(tr, e)) &&

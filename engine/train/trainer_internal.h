@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_TRAIN_TRAINER_INTERNAL_H
 #define RINGSIDE_TRAIN_TRAINER_INTERNAL_H
 
+#include "engine/comm/tracing.h"
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
 #include "engine/data/order.h"
@@ -61,6 +62,11 @@ struct trainer {
     double global_rows;      /* the loss is the mean over them: of a sequence, one a step */
     long total_steps;        /* 0: bounded by time */
 
+    /* step_trace.c */
+    struct tracing *tracing; /* NULL: nothing is recorded */
+    struct trace_lane *lane; /* of this thread */
+    int loss_name, shards_name, sum_name;
+
     /* step.c */
     long step; /* done so far, those of the run that this one goes on with included */
     double lr, grad_norm;
@@ -102,6 +108,14 @@ void trainer_take_word(struct trainer *tr, float word, int *want);
 double trainer_rate(const struct trainer *tr);
 /* Puts a step into both meters. */
 void trainer_count(struct trainer *tr, const struct phases *p, double loss);
+
+/*
+ * step_trace.c. Of the trace: which steps and whose lanes; a step begins (collective); the transfers of this step that
+ * were sampled.
+ */
+bool trainer_open_trace(struct trainer *tr, struct error *e);
+bool trainer_trace_step(struct trainer *tr, struct error *e);
+void trainer_trace_hops(struct trainer *tr);
 
 /* trainer.c. Collective: the network's running statistics become their mean over the ranks. */
 bool trainer_share_state(struct trainer *tr, struct error *e);
