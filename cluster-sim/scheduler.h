@@ -40,6 +40,8 @@ struct sched_job {
     int task;        /* which task */
     int array_limit; /* how many of them may run at once; 0: all */
     int line;        /* where a file told of it; 0: none did */
+    long long owner; /* the user and the program as the trace numbers them, for people; < 0: unknown */
+    long long program;
 };
 
 struct sched_partition {

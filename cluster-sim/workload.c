@@ -69,6 +69,8 @@ bool workload_from_trace(const struct swf *trace, int partitions, bool exact, st
             .procs = procs <= INT_MAX ? (int)procs : INT_MAX,
             .partition = partition_of(j, partitions),
             .line = j->line,
+            .owner = (long long)j->user,
+            .program = (long long)j->executable,
         };
     }
     if (number_users(trace, w, e))

@@ -1,0 +1,87 @@
+#include "cluster-sim/sched_explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_policy(FILE *f, const struct sched_config *c)
+{
+    const struct priority_weights *w = &c->weights;
+    if (c->policy == SCHED_FIFO || c->policy == SCHED_EASY)
+        fputs("order: first come, first served\n", f);
+    else
+        fprintf(f,
+                "order: priority = %g min(1, wait / %g s) + %g processors / all + %g 2^-(U/S) + %g tier, the "
+                "highest "
+                "first\n"
+                "  U: the user's part of all usage, which counts half after %g s; S: 1 / users\n",
+                w->age, w->age_max_s, w->size, w->fairshare, w->tier, w->half_life_s);
+    if (c->backfill)
+        fputs("backfilling (EASY): while the first waits, it has a reservation at the earliest time when, by "
+              "the "
+              "limits of\n"
+              "  those that run, its processors are free; others start before it if they end by then, or use "
+              "what it "
+              "leaves over\n",
+              f);
+    else
+        fputs("no backfilling: while the first waits, everybody waits\n", f);
+    fprintf(f, "limits: %s\n",
+            c->enforce_limits ? "a job is killed when it reaches what it asked for"
+                              : "jobs run for as long as they did, even beyond what they asked for");
+    fputs("ties: completions, then submissions, then starts; equal jobs in the order of the trace\n", f);
+}
+
+const char *sched_bottleneck(const struct sched_result *r)
+{
+    if (r->mean_wait_s < 1)
+        return "nothing";
+    /* while jobs wait, what is busy is what they lack, and what is idle is of no use to them */
+    return r->idle_queued_s > r->busy_proc_s ? "holes" : "processors";
+}
+
+char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, const struct sched_result *r,
+                    struct error *e)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *f = open_memstream(&text, &length);
+    if (!f) {
+        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+        return NULL;
+    }
+    print_policy(f, c);
+    double capacity = r->procs * r->makespan_s, idle = capacity - r->busy_proc_s;
+    fprintf(f, "mean wait = sum of (start - submit) / jobs = %.0f s / %d = %.1f s\n",
+            r->mean_wait_s * r->count, r->count, r->mean_wait_s);
+    fprintf(f, "bounded slowdown = mean of max(1, (wait + run) / max(run, 10 s)) = %.3f\n",
+            r->bounded_slowdown);
+    if (capacity > 0) {
+        fprintf(
+            f,
+            "utilisation = busy processor-seconds / (processors x makespan) = %.6g / (%d x %.6g) = %.2f %%\n",
+            r->busy_proc_s, r->procs, r->makespan_s, 100 * r->utilisation);
+        fprintf(f,
+                "idle %.2f %%: %.2f %% while nobody waited, %.2f %% in holes that fitted nobody who waited\n",
+                100 * idle / capacity, 100 * (idle - r->idle_queued_s) / capacity,
+                100 * r->idle_queued_s / capacity);
+    }
+    fprintf(f, "bottleneck: %s\n", sched_bottleneck(r));
+    if (r->longest_wait_s > 0) {
+        const struct sched_job *j = &jobs[r->longest];
+        const struct sched_record *k = &r->jobs[r->longest];
+        fprintf(
+            f,
+            "longest wait: job %lld, %.0f s: asked for %d processors of %d and %.0f s, submitted at %.0f, ",
+            j->id, r->longest_wait_s, j->procs, c->partition[j->partition].procs, j->limit_s, j->submit_s);
+        if (!isnan(k->promised_s))
+            fprintf(f, "first reserved for %.0f, ", k->promised_s);
+        fprintf(f, "started at %.0f\n", k->start_s);
+    }
+    if (fclose(f) != 0) {
+        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+        free(text);
+        return NULL;
+    }
+    return text;
+}
