@@ -256,7 +256,7 @@ static void backfill(struct sched *s, struct machine *m, int place)
 
 static bool pass(struct sched *s, struct machine *m, struct error *e)
 {
-    if (m->free == 0 || waiting_jobs(s, m) == 0 || (s->ranked && m->free < m->least))
+    if (waiting_jobs(s, m) == 0 || (s->ranked && (m->free == 0 || m->free < m->least)))
         return true;
     if (s->ranked && !rank(s, m, e))
         return false;
@@ -265,7 +265,8 @@ static bool pass(struct sched *s, struct machine *m, struct error *e)
         start(s, m, place);
         place = waiting_first(&m->queue, place + 1);
     }
-    if (place >= 0 && s->config->backfill && m->free > 0)
+    bool promised = place >= 0 && !isnan(s->record[m->at[place]].promised_s);
+    if (place >= 0 && s->config->backfill && (m->free > 0 || !promised))
         backfill(s, m, place);
     if (s->ranked) {
         int left = 0;

@@ -14,6 +14,7 @@ static const struct {
     const char *summary;
 } modes[] = {
     {"--allreduce", cli_sim_allreduce, "one collective on a cluster: how long, and why"},
+    {"--trace", cli_sim_trace, "a batch scheduler on a trace of jobs: who waits how long, and why"},
 };
 
 enum { MODES = sizeof modes / sizeof *modes };

@@ -5,5 +5,6 @@
 #define RINGSIDE_TUI_CLI_SIM_H
 
 int cli_sim_allreduce(int argc, char **argv);
+int cli_sim_trace(int argc, char **argv);
 
 #endif
