@@ -1,6 +1,7 @@
 /*
  * follow_report.c - the report at the end of a run, as text, and what its lines are made with.
  */
+#include "tui/axis.h"
 #include "tui/follow.h"
 #include "tui/sample_view.h"
 #include "tui/text_plot.h"
@@ -48,7 +49,7 @@ static void report_ranks(FILE *to, const struct run_model *m)
         const struct run_rank *r = &m->rank_table[i];
         char speed[32];
         text_grouped(speed, sizeof speed, r->samples_per_s);
-        double seconds[] = {r->compute_s, r->comm_s, r->data_s};
+        double seconds[] = {r->compute_s, run_rank_exposed(r), r->data_s};
         fprintf(to, "%5d  %-*s  %-10s %10s", r->rank, host_width, r->host, r->device, speed);
         for (int k = 0; k < 3; k++) {
             if (isfinite(seconds[k]))
@@ -78,6 +79,13 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
     if (run_model_shares(m, share))
         fprintf(to, "%-14s compute %.0f %%, communication not hidden %.0f %%, data %.0f %%\n",
                 "a step's time", 100 * share[0], 100 * share[1], 100 * share[2]);
+    if (isfinite(run_model_hidden(m))) {
+        char time[24], bytes[24];
+        format_seconds(m->comm_s, time, sizeof time);
+        format_bytes(m->bucket, bytes, sizeof bytes);
+        fprintf(to, "%-14s %s a step in %d buckets of %s, %.0f %% of it hidden behind backward\n",
+                "communication", time, m->buckets, bytes, 100 * run_model_hidden(m));
+    }
     if (m->have_job && m->job.kind == JOB_TRAIN && m->job.train.reproducible && *m->hash)
         fprintf(to, "%-14s %s (the same for 1, 2, 4 and 8 ranks)\n", "parameters", m->hash);
     report_ranks(to, m);

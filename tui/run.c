@@ -30,8 +30,12 @@ enum {
     ACT_SAMPLES,
     ACT_KIND,
     ACT_KIND_BACK,
-    ACT_STYLE
+    ACT_STYLE,
+    ACT_BUCKET
 };
+
+/* `b` goes round these sizes of buckets. */
+static const long BUCKETS[] = {0, 64L << 10, 256L << 10, 1L << 20, 4L << 20, 25L << 20, 100L << 20};
 
 static const struct key_binding run_keys[] = {
     {KEY_CODE_TAB, ACT_PANE, "pane", "the next pane on its own; after the last, all again"},
@@ -40,6 +44,8 @@ static const struct key_binding run_keys[] = {
     {'r', ACT_RING, "ring", "watch the messages of this run's allreduce, hop by hop"},
     {'s', ACT_STOP, "stop", "stop this run (asks first)"},
     {'l', ACT_LOG, "log", "the last lines of the log"},
+    {'b', ACT_BUCKET, NULL,
+     "training: sum the gradients in larger buckets beside backward; after the largest, in one"},
     {'y', ACT_SCALE, NULL, "loss on a logarithmic axis, or back"},
     {'i', ACT_STYLE, NULL, "draw pictures as half blocks, shades or dots"},
     {KEY_CODE_LEFT, ACT_KIND_BACK, NULL, "samples: another kind (images, texts, feature maps, gates)"},
@@ -137,6 +143,28 @@ static bool choose_sample(struct run_view *v, int kind, int later)
     return true;
 }
 
+/* Asks the training for the next size of bucket after the one that was asked for, or is used. */
+static void change_bucket(const struct run_view *v, struct app *app)
+{
+    struct error e = {0};
+    char text[24];
+    long bytes = rundir_bucket_requested(v->m.dir);
+    size_t i = 0, count = sizeof BUCKETS / sizeof *BUCKETS;
+    if (bytes < 0)
+        bytes = (long)v->m.bucket;
+    while (i < count && BUCKETS[i] <= bytes)
+        i++;
+    long next = BUCKETS[i % count];
+    format_bytes((double)next, text, sizeof text);
+    if (!launch_set_bucket(v->m.dir, next, &e))
+        app_message(app, ROLE_BAD, "%s", e.text);
+    else if (next)
+        app_message(app, ROLE_WARN, "Buckets of %s from one of the next steps on, summed beside backward.",
+                    text);
+    else
+        app_message(app, ROLE_WARN, "One allreduce after backward from one of the next steps on.");
+}
+
 static void run_act(void *view, struct app *app, int action)
 {
     struct run_view *v = view;
@@ -154,6 +182,7 @@ static void run_act(void *view, struct app *app, int action)
         else
             app_message(app, ROLE_BAD, "%s", e.text);
         break;
+    case ACT_BUCKET: change_bucket(v, app); break;
     case ACT_RING: app_open(app, &view_ring, v->m.dir); break;
     case ACT_PANE: change_pane(v, 1); break;
     case ACT_PANE_BACK: change_pane(v, -1); break;

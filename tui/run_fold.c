@@ -91,6 +91,14 @@ static void text_or_list(char *out, size_t size, const json_t *value)
     }
 }
 
+/* How gradients are summed: all in one allreduce where nothing is said. */
+static void fold_fusion(struct run_model *m, const json_t *event)
+{
+    copy_text(m->algo, sizeof m->algo, event, "algo");
+    m->bucket = event_number(event, "bucket", 0);
+    m->buckets = (int)event_integer(event, "buckets", 1);
+}
+
 static void fold_run(struct run_model *m, const json_t *event)
 {
     copy_text(m->origin, sizeof m->origin, event, "origin");
@@ -99,6 +107,7 @@ static void fold_run(struct run_model *m, const json_t *event)
     text_or_list(m->hosts, sizeof m->hosts, json_object_get(event, "hosts"));
     m->ranks = (int)event_integer(event, "ranks", m->ranks);
     m->parameters = event_number(event, "parameters", m->parameters);
+    fold_fusion(m, event);
     m->total_steps = event_integer(event, "total_steps", event_integer(event, "steps", m->total_steps));
     m->started = true;
 }
@@ -147,6 +156,7 @@ static void fold_step(struct run_model *m, const json_t *event)
         if (isfinite(value))
             run_series_add(gan[i].series, (double)step, value);
     }
+    fold_fusion(m, event);
     m->grad_norm = event_number(event, "grad_norm", m->grad_norm);
     smooth(&m->compute_s, event_number(event, "compute_s", NAN));
     smooth(&m->comm_s, event_number(event, "comm_s", NAN));
@@ -166,7 +176,8 @@ static struct run_rank *rank_of(struct run_model *m, int rank)
     struct run_rank *r = &m->rank_table[at];
     memmove(r + 1, r, (size_t)(m->rank_count - 1 - at) * sizeof *r);
     *r = (struct run_rank){.rank = rank};
-    r->samples_per_s = r->compute_s = r->comm_s = r->data_s = r->rss_bytes = r->util = NAN;
+    r->samples_per_s = r->compute_s = r->comm_s = r->exposed_comm_s = r->data_s = r->rss_bytes = r->util =
+        NAN;
     return r;
 }
 
@@ -213,6 +224,7 @@ static void fold_rank(struct run_model *m, const json_t *event)
     smooth(&r->samples_per_s, event_number(event, "samples_per_s", NAN));
     smooth(&r->compute_s, event_number(event, "compute_s", NAN));
     smooth(&r->comm_s, event_number(event, "comm_s", NAN));
+    smooth(&r->exposed_comm_s, event_number(event, "exposed_comm_s", NAN));
     smooth(&r->data_s, event_number(event, "data_s", NAN));
     r->rss_bytes = event_number(event, "rss_bytes", r->rss_bytes);
     r->util = event_number(event, "util", r->util);

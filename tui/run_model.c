@@ -267,6 +267,18 @@ bool run_model_shares(const struct run_model *m, double share[3])
     return total > 0;
 }
 
+double run_model_hidden(const struct run_model *m)
+{
+    double hidden =
+        1 - m->exposed_comm_s / m->comm_s; /* a NaN or below zero where there is nothing to tell */
+    return m->buckets > 1 && hidden >= 0 ? hidden : NAN;
+}
+
+double run_rank_exposed(const struct run_rank *r)
+{
+    return isfinite(r->exposed_comm_s) ? r->exposed_comm_s : r->comm_s;
+}
+
 static const char *last_trouble(const struct run_model *m)
 {
     for (int i = m->note_count - 1; i >= 0; i--)

@@ -27,7 +27,7 @@ struct run_rank {
     int rank;
     char host[64], device[48];
     double samples_per_s;
-    double compute_s, comm_s, data_s; /* smoothed over some ten events */
+    double compute_s, comm_s, exposed_comm_s, data_s; /* smoothed over some ten events */
     double rss_bytes, util;
     bool straggler; /* computes much longer than the others, who wait for it in the allreduce */
 };
@@ -120,6 +120,9 @@ struct run_model {
     double epoch;
     double last_loss, samples_per_s;                  /* of the last step event */
     double compute_s, exposed_comm_s, comm_s, data_s; /* smoothed over some ten step events */
+    char algo[32];                                    /* of the allreduce, as told last */
+    double bucket;                                    /* bytes */
+    int buckets;                                      /* allreduces a step */
     double grad_norm, last_lr;
     double t_last, t_first_step; /* seconds since the run began; NaN: none */
     long first_step;
@@ -178,6 +181,10 @@ double run_model_progress(const struct run_model *m, double now);
 double run_model_remaining(const struct run_model *m, double now);
 /* compute, exposed communication, data: shares that add up to 1; false: nothing measured yet. */
 bool run_model_shares(const struct run_model *m, double share[3]);
+/* The share of communication that is hidden behind computation; NaN: none is, or it is not told. */
+double run_model_hidden(const struct run_model *m);
+/* Seconds in which a rank did nothing but communicate, as far as it tells; else all its communication. */
+double run_rank_exposed(const struct run_rank *r);
 /* One sentence: what the state means and, where it failed, why. */
 void run_model_state_text(const struct run_model *m, char *text, size_t size);
 const struct run_op *run_model_op(const struct run_model *m, long op);

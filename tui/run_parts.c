@@ -113,12 +113,12 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
         }
         enum role role = r->straggler ? ROLE_WARN : ROLE_TEXT;
         char speed[16], compute[8], comm[8], data[8], bytes[24] = "-";
-        double whole = 0, parts[3] = {r->compute_s, r->comm_s, r->data_s};
+        double whole = 0, parts[3] = {r->compute_s, run_rank_exposed(r), r->data_s};
         for (int k = 0; k < 3; k++)
             whole += isfinite(parts[k]) ? parts[k] : 0;
         snprintf(speed, sizeof speed, isfinite(r->samples_per_s) ? "%.0f" : "-", r->samples_per_s);
         share_text(r->compute_s, whole, compute);
-        share_text(r->comm_s, whole, comm);
+        share_text(parts[1], whole, comm);
         share_text(r->data_s, whole, data);
         canvas_format(c, row, col, 4, role, ATTR_BOLD, "%4d", r->rank);
         canvas_text(c, row, col + 5, host, role, 0, r->host);

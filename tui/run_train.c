@@ -245,7 +245,12 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
         snprintf(lines[count++], 96, "batch %d, 1 rank", t->batch);
     double lr = isfinite(m->last_lr) ? m->last_lr : t->lr;
     snprintf(lines[count++], 96, "%s, lr %.1e, %s", t->optimizer, lr, t->schedule);
-    snprintf(lines[count++], 96, "%s allreduce, %.16s", t->algo, m->device[0] ? m->device : t->device);
+    const char *algo = *m->algo ? m->algo : t->algo;
+    double hidden = run_model_hidden(m);
+    if (isfinite(hidden))
+        snprintf(lines[count++], 96, "%s in %d buckets, %.0f %% hidden", algo, m->buckets, 100 * hidden);
+    else
+        snprintf(lines[count++], 96, "%s allreduce, %.16s", algo, m->device[0] ? m->device : t->device);
     if (m->samples_per_s > 0 && m->ranks > 0) {
         char time[24];
         format_seconds((double)job_global_batch(t, m->ranks) / m->samples_per_s, time, sizeof time);

@@ -24,6 +24,28 @@ static void feed(struct run_model *m, const char *line)
     json_decref(event);
 }
 
+static void hidden_communication(void **state)
+{
+    (void)state;
+    struct run_model m;
+    double share[3];
+    run_model_init(&m);
+    feed(&m, "{\"t\":1,\"ev\":\"step\",\"step\":1,\"loss\":2,\"compute_s\":0.7,\"comm_s\":0.8,\"exposed_comm_"
+             "s\":0.2,"
+             "\"data_s\":0.1,\"bucket\":65536,\"buckets\":4,\"algo\":\"shm\"}");
+    assert_float_equal(run_model_hidden(&m), 0.75, 1e-12);
+    assert_true(run_model_shares(&m, share));
+    assert_float_equal(share[1], 0.2, 1e-12); /* of compute, exposed communication and data */
+    assert_string_equal(m.algo, "shm");
+    feed(&m, "{\"t\":1,\"ev\":\"rank\",\"rank\":0,\"comm_s\":0.8,\"exposed_comm_s\":0.2}");
+    feed(&m, "{\"t\":1,\"ev\":\"rank\",\"rank\":1,\"comm_s\":0.8}");
+    assert_float_equal(run_rank_exposed(&m.rank_table[0]), 0.2, 1e-12);
+    assert_float_equal(run_rank_exposed(&m.rank_table[1]), 0.8, 1e-12);
+    feed(&m, "{\"t\":2,\"ev\":\"step\",\"step\":2,\"comm_s\":0.8,\"exposed_comm_s\":0.8}");
+    assert_true(isnan(run_model_hidden(&m))); /* one allreduce again */
+    run_model_free(&m);
+}
+
 static void steps_become_series(void **state)
 {
     (void)state;
@@ -37,6 +59,7 @@ static void steps_become_series(void **state)
     feed(&m, "{\"t\":2,\"ev\":\"step\",\"step\":2,\"loss\":2.1,\"compute_s\":0.6,\"exposed_comm_s\":0.3,"
              "\"data_s\":0.1}");
     feed(&m, "{\"t\":2,\"ev\":\"eval\",\"step\":2,\"accuracy\":0.5,\"loss\":1.5}");
+    assert_true(isnan(run_model_hidden(&m)));
     assert_int_equal(m.loss.count, 2);
     assert_float_equal(m.loss.x[1], 2, 0);
     assert_float_equal(m.loss.y[1], 2.1, 0);
@@ -234,10 +257,15 @@ static void a_missing_run_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steps_become_series),           cmocka_unit_test(the_slow_rank_is_marked),
-        cmocka_unit_test(two_ranks_can_have_a_slow_one), cmocka_unit_test(operations_are_kept_up_to_a_limit),
-        cmocka_unit_test(trouble_is_told_in_words),      cmocka_unit_test(nonsense_does_no_harm),
-        cmocka_unit_test(recordings_are_read),           cmocka_unit_test(a_missing_run_is_refused),
+        cmocka_unit_test(steps_become_series),
+        cmocka_unit_test(hidden_communication),
+        cmocka_unit_test(the_slow_rank_is_marked),
+        cmocka_unit_test(two_ranks_can_have_a_slow_one),
+        cmocka_unit_test(operations_are_kept_up_to_a_limit),
+        cmocka_unit_test(trouble_is_told_in_words),
+        cmocka_unit_test(nonsense_does_no_harm),
+        cmocka_unit_test(recordings_are_read),
+        cmocka_unit_test(a_missing_run_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
