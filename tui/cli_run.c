@@ -53,8 +53,8 @@ static void print_points(const struct run_model *m)
         const struct run_points *p = &m->points[i];
         if (!strcmp(p->name, "predicted"))
             continue;
-        printf("\n%s%s%s\n%14s %14s\n", p->title, *p->title ? ": " : "", p->name,
-               *p->x_label ? p->x_label : "x", *p->y_label ? p->y_label : "y");
+        printf("\n%s%s%s%s%s\n%14s %14s\n", p->title, *p->title ? ": " : "", p->name, *m->slowed ? ", " : "",
+               m->slowed, *p->x_label ? p->x_label : "x", *p->y_label ? p->y_label : "y");
         for (int k = 0; k < p->xy.count; k++)
             printf("%14.6g %14.6g\n", p->xy.x[k], p->xy.y[k]);
     }

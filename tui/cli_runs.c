@@ -39,6 +39,8 @@ static void list_one(const char *dir, bool json, int id_width)
     json_t *job = rundir_read_json(dir, "job.json", NULL);
     run_tail_read(dir, &tail);
     const char *state = known ? run_state_name(status.state) : "unknown";
+    const json_t *section = json_object_get(job, event_text(job, "kind", ""));
+    bool slowed = *event_text(section, "link", "") || *event_text(section, "link_latency", "");
     if (json) {
         json_t *line = event_new("run", -1);
         event_set_text(line, "id", rundir_id(dir));
@@ -54,6 +56,7 @@ static void list_one(const char *dir, bool json, int id_width)
         event_set_number(line, "accuracy", tail.accuracy);
         event_set_number(line, "loss", tail.loss);
         event_set_number(line, "wall_s", tail.wall_s);
+        json_object_set_new(line, "slowed", json_boolean(slowed));
         event_write(STDOUT_FILENO, line, NULL);
     } else {
         char started[32] = "-", result[64] = "", wall[24] = "-";
@@ -67,8 +70,9 @@ static void list_one(const char *dir, bool json, int id_width)
             snprintf(result, sizeof result, "%.2f %%", 100 * tail.accuracy);
         else if (tail.step >= 0)
             snprintf(result, sizeof result, "step %ld", tail.step);
-        printf("%-*s  %-9s  %-9s %5lld  %-12s %9s  %s\n", id_width, rundir_id(dir), state,
-               event_text(job, "kind", "?"), event_integer(job, "ranks", 0), started, wall, result);
+        printf("%-*s  %-9s  %-9s %5lld  %-12s %9s  %s%s%s\n", id_width, rundir_id(dir), state,
+               event_text(job, "kind", "?"), event_integer(job, "ranks", 0), started, wall, result,
+               slowed && *result ? ", " : "", slowed ? "slowed on purpose" : "");
     }
     json_decref(job);
 }

@@ -21,13 +21,13 @@ struct follower {
     const struct follow *how;
     struct run_model model;
     bool utf8, terminal;
-    int line_width;   /* of the progress line that stands on the terminal now */
-    int tables;       /* lines of a table that have been printed */
-    char series[32];  /* of the bench's point that was printed last */
-    char heading[80]; /* of the collectives' table */
-    char told[512];   /* the trouble that was told last on standard error */
-    int exit_code;    /* where the run did not go well: what its last event asks for, else 1 */
-    bool ended;       /* its last job event has come, which says: */
+    int line_width;    /* of the progress line that stands on the terminal now */
+    int tables;        /* lines of a table that have been printed */
+    char series[32];   /* of the bench's point that was printed last */
+    char heading[384]; /* of the collectives' table */
+    char told[512];    /* the trouble that was told last on standard error */
+    int exit_code;     /* where the run did not go well: what its last event asks for, else 1 */
+    bool ended;        /* its last job event has come, which says: */
     enum run_state state;
     char reason[512];
     long kept_step; /* of the last checkpoint, -1 */
@@ -111,6 +111,8 @@ static void say_run(const struct run_model *m)
     printf("%s on %s: %d rank%s, batch %d each%s (global batch %ld), %s parameters, %s, allreduce %s\n",
            t->model, t->data, m->ranks, m->ranks == 1 ? "" : "s", t->batch, times,
            job_global_batch(t, m->ranks), parameters, t->optimizer, t->algo);
+    if (*m->slowed)
+        puts(m->slowed);
 }
 
 /* nccl-tests' table with the cost model beside it. A heading where what is measured changes. */
@@ -122,9 +124,11 @@ static void say_collective(struct follower *f, const json_t *event)
     double alg = event_number(event, "algbw_bytes_per_s", bytes / time_s);
     const json_t *inplace = json_object_get(event, "inplace");
     char heading[sizeof f->heading], algo[64], wrong[16] = "-", predicted[24] = "-";
-    snprintf(heading, sizeof heading, "%.20s of %.8s on %lld ranks, %.16s buffers",
+    const char *slowed = event_text(event, "slowed", "");
+    snprintf(heading, sizeof heading, "%.20s of %.8s on %lld ranks, %.16s buffers%s%.255s",
              event_text(event, "op", "allreduce"), event_text(event, "dtype", "f32"),
-             event_integer(event, "ranks", f->model.ranks), event_text(event, "buffer", "engine"));
+             event_integer(event, "ranks", f->model.ranks), event_text(event, "buffer", "engine"),
+             *slowed ? "\n" : "", slowed);
     if (strcmp(f->heading, heading) != 0) {
         memcpy(f->heading, heading, sizeof heading);
         printf("\n%s\n%9s %8s %-18s %3s %8s %8s %6s %6s %5s\n%9s %8s %-18s %3s %8s %8s %6s %6s %5s\n",
@@ -144,9 +148,10 @@ static void say_collective(struct follower *f, const json_t *event)
 
 static void say_cost(const json_t *event)
 {
-    printf("%s: a message takes %.2f us and %.1f GB/s, adding %.1f GB/s\n",
-           event_text(event, "transport", "?"), 1e6 * event_number(event, "alpha_s", NAN),
-           1e-9 / event_number(event, "beta_s_per_byte", NAN),
+    printf("%s%s: a message takes %.2f us and %.3g GB/s, adding %.1f GB/s\n",
+           event_text(event, "transport", "?"),
+           *event_text(event, "slowed", "") ? " (slowed on purpose)" : "",
+           1e6 * event_number(event, "alpha_s", NAN), 1e-9 / event_number(event, "beta_s_per_byte", NAN),
            1e-9 / event_number(event, "gamma_s_per_byte", NAN));
 }
 
@@ -187,7 +192,12 @@ static void say_nested(struct follower *f, const json_t *event)
     bool ended = !strcmp(event_text(event, "state", ""), "ended");
     bool ok = json_is_true(json_object_get(event, "ok"));
     clear_line(f);
-    printf("%s %s: %s\n", kind, run, !ended ? "started" : ok ? "done" : "failed");
+    const char *slowed = event_text(event, "slowed", "");
+    printf("%s %s: %s%s%s\n", kind, run,
+           !ended ? "started"
+           : ok   ? "done"
+                  : "failed",
+           *slowed ? ", " : "", slowed);
     if (*reason) {
         snprintf(text, sizeof text, "%s %s: %s", kind, run, reason);
         say_trouble(f, text);

@@ -74,6 +74,8 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
         fprintf(to, "%-14s %.4f\n", "loss", m->final_loss);
     text_grouped(speed, sizeof speed, m->final_samples_per_s);
     fprintf(to, "%-14s %s (whole job, data and optimiser included)\n", "samples/s", speed);
+    if (*m->slowed)
+        fprintf(to, "%-14s %s\n", "link", m->slowed);
     if (isfinite(m->wall_s))
         fprintf(to, "%-14s %.1f s\n", "wall time", m->wall_s);
     if (run_model_shares(m, share))
@@ -90,6 +92,7 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
         fprintf(to, "%-14s %s (the same for 1, 2, 4 and 8 ranks)\n", "parameters", m->hash);
     report_ranks(to, m);
     fputc('\n', to);
-    text_plot(to, "training loss", "step", m->loss.x, m->loss.y, m->loss.count, utf8);
+    text_plot(to, *m->slowed ? "training loss (slowed on purpose)" : "training loss", "step", m->loss.x,
+              m->loss.y, m->loss.count, utf8);
     samples_print(to, m->samples, m->sample_count, utf8);
 }

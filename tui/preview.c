@@ -133,6 +133,10 @@ static int facts(const struct run_model *m, double now, struct fact *f)
         f[n].name = "samples/s";
         snprintf(f[n++].value, sizeof f->value, "%.0f", speed);
     }
+    if (*m->slowed) {
+        f[n].name = "link";
+        snprintf(f[n++].value, sizeof f->value, "%.47s", m->slowed);
+    }
     /* A running clock would draw each second: the run's own view has one. */
     if (run_model_ended(m)) {
         format_clock(run_model_elapsed(m, now), text, sizeof text);

@@ -8,6 +8,7 @@
 #include "tui/axis.h"
 #include "tui/ring_draw.h"
 #include "tui/ring_model.h"
+#include "tui/run_view.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -299,6 +300,7 @@ static void ring_view_draw(void *view, struct app *app, struct canvas *c, struct
 {
     (void)app;
     struct ring_view *v = view;
+    area = run_draw_slowed(&v->run, c, area);
     if (!v->built) {
         const char *text = nothing(v);
         int width = area.cols > 64 ? 64 : area.cols - 2, rows = wrap_rows(text, width);

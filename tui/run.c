@@ -226,6 +226,7 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
 {
     (void)app;
     struct run_view *v = view;
+    area = run_draw_slowed(&v->m, c, area);
     if (v->log) {
         run_draw_log(v, c, area);
         return;

@@ -502,6 +502,16 @@ static void fold_child(struct run_model *m, const json_t *event)
     copy_text(child->label, sizeof child->label, event, "label");
 }
 
+/* Of a script's runs each may have another link. */
+static void fold_slowed(struct run_model *m, const json_t *event)
+{
+    const char *words = event_text(event, "slowed", "");
+    if (*words && *m->slowed && strcmp(m->slowed, words) != 0)
+        words = "slowed on purpose: links of several speeds";
+    if (*words)
+        snprintf(m->slowed, sizeof m->slowed, "%s", words);
+}
+
 void run_fold(struct run_model *m, const json_t *event)
 {
     static const struct {
@@ -519,6 +529,7 @@ void run_fold(struct run_model *m, const json_t *event)
     if (isfinite(t) && !(t < m->t_last))
         m->t_last = t;
     fold_child(m, event);
+    fold_slowed(m, event);
     for (size_t i = 0; i < sizeof FOLDS / sizeof *FOLDS; i++)
         if (event_is(event, FOLDS[i].name)) {
             FOLDS[i].fold(m, event);

@@ -108,9 +108,10 @@ struct run_model {
     int queue_position; /* of a pending run; 0: not said */
     char origin[16];    /* "real", "sim", "byo", "replay"; "" before the run event */
     char device[64], hosts[256];
-    char mode[24]; /* of a rank script: "mpi", or "coroutines" in one process */
-    int ranks;     /* of the run event, else of the job */
-    bool started;  /* its worker has said something */
+    char slowed[256]; /* "slowed on purpose: 1 Gbit/s, 50 us"; "": its link is the real one */
+    char mode[24];    /* of a rank script: "mpi", or "coroutines" in one process */
+    int ranks;        /* of the run event, else of the job */
+    bool started;     /* its worker has said something */
 
     /* training */
     struct run_series loss, speed, lr; /* by step */

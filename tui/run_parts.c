@@ -12,6 +12,15 @@
 #include <string.h>
 #include <unistd.h>
 
+struct rect run_draw_slowed(const struct run_model *m, struct canvas *c, struct rect area)
+{
+    if (!*m->slowed)
+        return area;
+    struct rect row = rect_cut_rows(&area, 1);
+    canvas_text(c, row.row, row.col + 1, row.cols - 2, ROLE_WARN, ATTR_BOLD, m->slowed);
+    return area;
+}
+
 int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;

@@ -53,6 +53,8 @@ void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area);
 
 /* --- parts ---------------------------------------------------------------------------------------------------- */
 
+/* Where the run's link was slowed on purpose, says so in the area's first row; returns the rest of it. */
+struct rect run_draw_slowed(const struct run_model *m, struct canvas *c, struct rect area);
 /* Where something other than plain running must be said, says it; returns the rows used. */
 int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_notes(const struct run_view *v, struct canvas *c, struct rect area);

@@ -9,6 +9,7 @@
 #include "engine/base/sink.h"
 #include "engine/launch/launch.h"
 #include "engine/spec/job.h"
+#include "engine/spec/slow_link.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,12 @@ static void announce(struct lua_host *h, struct nested *n, const struct job *job
     event_set_text(event, "label", job->label);
     event_set_integer(event, "ranks", job->ranks);
     event_set_text(event, "state", state);
+    struct slow_link link;
+    char slowed[SLOW_LINK_TEXT];
+    if (job_slow_link(job, &link)) {
+        slow_link_text(&link, slowed, sizeof slowed);
+        event_set_text(event, "slowed", slowed);
+    }
     if (n->done)
         json_object_set_new(event, "ok", json_boolean(nested_ok(n)));
     /* Of ranks that a script is run by, the cases say what was wrong. */
