@@ -2,6 +2,7 @@
 #include "tui/timeline.h"
 
 #include "engine/base/event.h"
+#include "tui/canvas.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,12 +201,13 @@ static void print_layers(const struct timeline *t, FILE *to)
     if (n == 0)
         return;
     for (int i = 0; i < n; i++)
-        width = (int)strlen(t->layers[i].name) > width ? (int)strlen(t->layers[i].name) : width;
+        width = text_columns(t->layers[i].name) > width ? text_columns(t->layers[i].name) : width;
     fprintf(to, "\n%-*s %12s %12s %8s\n", width, "layer", "forward", "backward", "of a step");
     for (int i = 0; i < n; i++) {
         const struct timeline_layer *l = &t->layers[i];
-        fprintf(to, "%-*s %9.3f ms %9.3f ms %6.1f %%\n", width, l->name, 1e3 * l->forward_s,
-                1e3 * l->backward_s, t->step_s > 0 ? 100 * (l->forward_s + l->backward_s) / t->step_s : 0);
+        fprintf(to, "%s%*s %9.3f ms %9.3f ms %7.1f %%\n", l->name, width - text_columns(l->name), "",
+                1e3 * l->forward_s, 1e3 * l->backward_s,
+                t->step_s > 0 ? 100 * (l->forward_s + l->backward_s) / t->step_s : 0);
     }
     if (n < t->layer_count)
         fprintf(to, "and %d shorter ones\n", t->layer_count - n);
