@@ -138,7 +138,7 @@ static void sum_up(const struct tracing *t, const struct tracing_head *heads, in
                    struct trace_about *a, char (*hosts)[64], long *spans)
 {
     *a = (struct trace_about){.job = t->spec.job,
-                              .slowed = t->spec.slowed,
+                              .slowed = *t->spec.sink->slowed ? t->spec.sink->slowed : NULL,
                               .started = t->spec.sink->started,
                               .ranks = ranks,
                               .first_step = heads[0].trace.first_step,

@@ -23,10 +23,9 @@ struct tracing_spec {
     struct comm *comm;
     struct event_sink *sink; /* its `started` is where the times begin, on every rank */
     const char *rundir;
-    const char *job;    /* "train", "allreduce" */
-    const char *slowed; /* see trace_write.h */
-    long first;         /* step, counted from 1 */
-    long steps;         /* 0: no trace, and tracing_new gives NULL without an error */
+    const char *job; /* "train", "allreduce" */
+    long first;      /* step, counted from 1 */
+    long steps;      /* 0: no trace, and tracing_new gives NULL without an error */
 };
 
 /* The strings must outlive it. */
