@@ -71,7 +71,7 @@ int cli_allreduce(int argc, char **argv)
         {"check", NULL, OPTION_FLAG, &a->check, 0, 0, 0, "compare with a sum in float64", NULL, NULL},
         {"collective", "C", OPTION_TEXT, a->collective, sizeof a->collective, 0, 0,
          "broadcast, reduce, allgather, reduce_scatter, alltoall, barrier", NULL, NULL},
-        {"dtype", "T", OPTION_TEXT, a->dtype, sizeof a->dtype, 0, 0, "f32 (default), f64 or bf16", NULL,
+        {"dtype", "T", OPTION_TEXT, a->dtype, sizeof a->dtype, 0, 0, "f32 (default), f64, bf16 or f16", NULL,
          NULL},
         {"place", "P", OPTION_TEXT, a->place, sizeof a->place, 0, 0, "in (default), out or both", NULL, NULL},
         {"tune", NULL, OPTION_FLAG, &a->tune, 0, 0, 0, "find the fastest at each size and keep it for auto",

@@ -13,17 +13,25 @@ static void mpi_add_bf16(void *from, void *to, int *n, MPI_Datatype *type)
     element_bf16.add(to, from, (size_t)*n);
 }
 
+static void mpi_add_f16(void *from, void *to, int *n, MPI_Datatype *type)
+{
+    (void)type;
+    element_f16.add(to, from, (size_t)*n);
+}
+
+/* MPI knows no type of 16 bits that it could add: such a sum is an operation of our own, made when it is needed. */
 bool comm_mpi_type(struct comm *c, const struct element *type, MPI_Datatype *name, MPI_Op *sum,
                    struct error *e)
 {
     *name = type == &element_f32 ? MPI_FLOAT : type == &element_f64 ? MPI_DOUBLE : MPI_UINT16_T;
     *sum = MPI_SUM;
-    if (type != &element_bf16)
+    if (type != &element_bf16 && type != &element_f16)
         return true;
-    if (c->sum_bf16 == MPI_OP_NULL &&
-        !mpi_ok(MPI_Op_create(mpi_add_bf16, 1, &c->sum_bf16), "making MPI's sum of bf16", e))
+    MPI_Op *own = type == &element_bf16 ? &c->sum_bf16 : &c->sum_f16;
+    MPI_User_function *add = type == &element_bf16 ? mpi_add_bf16 : mpi_add_f16;
+    if (*own == MPI_OP_NULL && !mpi_ok(MPI_Op_create(add, 1, own), "making MPI's sum of 16 bits", e))
         return false;
-    *sum = c->sum_bf16;
+    *sum = *own;
     return true;
 }
 

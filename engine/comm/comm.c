@@ -70,7 +70,7 @@ struct comm *comm_open(int *argc, char ***argv, struct error *e)
         error_set(e, ERROR_FAILED, "out of memory");
         return NULL;
     }
-    c->sum_bf16 = MPI_OP_NULL;
+    c->sum_bf16 = c->sum_f16 = MPI_OP_NULL;
     int provided = 0;
     if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED) {
@@ -109,6 +109,8 @@ void comm_close(struct comm *c)
     free(c->automatic);
     if (c->sum_bf16 != MPI_OP_NULL)
         MPI_Op_free(&c->sum_bf16);
+    if (c->sum_f16 != MPI_OP_NULL)
+        MPI_Op_free(&c->sum_f16);
     mailbox_free(c->mailbox);
     shm_free(c->shm);
     paced_free(c->paced);

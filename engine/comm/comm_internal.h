@@ -58,7 +58,7 @@ struct comm {
     struct transport *paced; /* the real one, slowed on purpose to that; NULL: it is not */
     struct plan_cache plans;
     struct comm_auto *automatic; /* NULL until it is asked for */
-    MPI_Op sum_bf16;             /* MPI_OP_NULL until it is needed */
+    MPI_Op sum_bf16, sum_f16;    /* MPI_OP_NULL until they are needed */
     bool threaded;               /* there is a comm_thread: nothing is to block inside MPI */
 };
 

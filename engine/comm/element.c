@@ -81,13 +81,54 @@ static void set_bf16(void *x, size_t i, double value)
     ((uint16_t *)x)[i] = bf16_from_float((float)value);
 }
 
-const struct element element_f32 = {"f32", 4, (double)FLT_EPSILON, add_f32, sum_f32, get_f32, set_f32};
-const struct element element_f64 = {"f64", 8, DBL_EPSILON, add_f64, sum_f64, get_f64, set_f64};
-const struct element element_bf16 = {"bf16", 2, 0x1p-7, add_bf16, sum_bf16, get_bf16, set_bf16};
+static void pack_f32(void *to, const float *from, size_t n)
+{
+    memcpy(to, from, n * sizeof *from);
+}
+
+static void unpack_f32(float *to, const void *from, size_t n)
+{
+    memcpy(to, from, n * sizeof *to);
+}
+
+static void pack_f64(void *to, const float *from, size_t n)
+{
+    double *x = to;
+    for (size_t i = 0; i < n; i++)
+        x[i] = (double)from[i];
+}
+
+static void unpack_f64(float *to, const void *from, size_t n)
+{
+    const double *x = from;
+    for (size_t i = 0; i < n; i++)
+        to[i] = (float)x[i];
+}
+
+static void pack_bf16(void *to, const float *from, size_t n)
+{
+    uint16_t *x = to;
+    for (size_t i = 0; i < n; i++)
+        x[i] = bf16_from_float(from[i]);
+}
+
+static void unpack_bf16(float *to, const void *from, size_t n)
+{
+    const uint16_t *x = from;
+    for (size_t i = 0; i < n; i++)
+        to[i] = bf16_to_float(x[i]);
+}
+
+const struct element element_f32 = {"f32",   4,        (double)FLT_EPSILON, add_f32, sum_f32, get_f32,
+                                    set_f32, pack_f32, unpack_f32};
+const struct element element_f64 = {"f64",   8,       DBL_EPSILON, add_f64,   sum_f64,
+                                    get_f64, set_f64, pack_f64,    unpack_f64};
+const struct element element_bf16 = {"bf16",   2,        0x1p-7,    add_bf16,   sum_bf16,
+                                     get_bf16, set_bf16, pack_bf16, unpack_bf16};
 
 const struct element *element_named(const char *name)
 {
-    static const struct element *const all[] = {&element_f32, &element_f64, &element_bf16};
+    static const struct element *const all[] = {&element_f32, &element_f64, &element_bf16, &element_f16};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i]->name, name) == 0)
             return all[i];

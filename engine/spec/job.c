@@ -85,7 +85,7 @@ static const struct job_field allreduce_fields[] = {
     CHOICE(allreduce.buffer, "buffer", "engine|private"),
     CHOICE(allreduce.collective, "collective",
            "allreduce|broadcast|reduce|allgather|reduce_scatter|alltoall|barrier"),
-    CHOICE(allreduce.dtype, "dtype", "f32|f64|bf16"),
+    CHOICE(allreduce.dtype, "dtype", "f32|f64|bf16|f16"),
     CHOICE(allreduce.place, "place", "in|out|both"),
     NUMBER(allreduce.trace, "trace", LONG, 0, 1e9),
     NUMBER(allreduce.tune, "tune", BOOL, 0, 1),
@@ -442,7 +442,7 @@ static bool check_allreduce(const struct job *job, struct error *e)
         if (!check_field(job, f, e))
             return false;
     enum collective op = collective_named(a->collective);
-    size_t width = !strcmp(a->dtype, "f64") ? 8 : !strcmp(a->dtype, "bf16") ? 2 : 4;
+    size_t width = !strcmp(a->dtype, "f64") ? 8 : strstr(a->dtype, "16") ? 2 : 4;
     for (int i = 0; i < a->sizes; i++)
         if (a->bytes[i] % width)
             return error_set(e, ERROR_INPUT, "bytes: %zu is not a multiple of %zu, the bytes of a %s",

@@ -70,7 +70,7 @@ struct job_allreduce {
     bool check;          /* compare with a float64 sum */
     char buffer[16];     /* "engine" (allocated by comm) or "private" (malloc) */
     char collective[16]; /* "allreduce", "broadcast" ... (collective.h) */
-    char dtype[8];       /* "f32", "f64", "bf16" */
+    char dtype[8];       /* "f32", "f64", "bf16", "f16" */
     char place[8];       /* "in", "out", "both": the sum overwrites the summands or not */
     long trace;          /* operations that are recorded in trace.json, shared out among the cases; 0: none */
     bool tune;           /* find the fastest at each size, and keep that for algo auto */
