@@ -42,6 +42,7 @@ struct plan {
     int count;
     int *needs;
     int need_total, need_capacity;
+    int first;             /* the oldest step that is not done */
     bool timed;            /* this run is to be recorded */
     size_t scratch_length; /* elements of each scratch segment */
     void **free_scratch;
@@ -321,23 +322,51 @@ static bool step_finish(struct plan *p, struct step *s, struct transport *t, cha
     return true;
 }
 
+bool plan_start(struct plan *p, struct error *e)
+{
+    for (int i = 0; i < p->count; i++) {
+        struct step *s = &p->steps[i];
+        if (s->flying > 0)
+            return error_set(e, ERROR_FAILED, "a plan whose messages are still under way was started again");
+        s->posted = s->done = 0;
+        s->arrived = false;
+    }
+    p->first = 0;
+    p->timed = false;
+    return true;
+}
+
+enum progress plan_step(struct plan *p, struct transport *t, void *x, bool *moved, struct error *e)
+{
+    *moved = false;
+    if (p->first == p->count)
+        return PROGRESS_DONE;
+    int last_round = p->steps[p->first].transfer->round + LOOKAHEAD;
+    for (int i = p->first; i < p->count && p->steps[i].transfer->round <= last_round; i++) {
+        struct step *s = &p->steps[i];
+        if (s->done == s->transfer->length)
+            continue;
+        if (!step_post(p, s, t, x, moved, e) || !step_finish(p, s, t, x, moved, e)) {
+            error_wrap(e, "%s, round %d, rank %d to rank %d", p->schedule.algo, s->transfer->round,
+                       s->transfer->from, s->transfer->to);
+            return PROGRESS_FAILED;
+        }
+    }
+    while (p->first < p->count && p->steps[p->first].done == p->steps[p->first].transfer->length)
+        p->first++;
+    return p->first == p->count ? PROGRESS_DONE : PROGRESS_BUSY;
+}
+
+/* To the end, waiting in between. */
 static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
 {
     struct idle idle = idle_start(t->crowded, t->aside);
-    for (int first = 0; first < p->count;) {
-        bool moved = false;
+    for (;;) {
+        bool moved;
         t->gave_way = false;
-        int last_round = p->steps[first].transfer->round + LOOKAHEAD;
-        for (int i = first; i < p->count && p->steps[i].transfer->round <= last_round; i++) {
-            struct step *s = &p->steps[i];
-            if (s->done == s->transfer->length)
-                continue;
-            if (!step_post(p, s, t, x, &moved, e) || !step_finish(p, s, t, x, &moved, e))
-                return error_wrap(e, "%s, round %d, rank %d to rank %d", p->schedule.algo, s->transfer->round,
-                                  s->transfer->from, s->transfer->to);
-        }
-        while (first < p->count && p->steps[first].done == p->steps[first].transfer->length)
-            first++;
+        enum progress progress = plan_step(p, t, x, &moved, e);
+        if (progress != PROGRESS_BUSY)
+            return progress == PROGRESS_DONE;
         if (moved)
             idle_reset(&idle);
         else if (t->ops->rest)
@@ -347,7 +376,6 @@ static bool run(struct plan *p, struct transport *t, void *x, struct error *e)
         else
             idle_step(&idle);
     }
-    return true;
 }
 
 static bool keep_log(const struct plan *p, struct hop_log *log, struct error *e)
@@ -376,12 +404,8 @@ bool plan_run(struct plan *p, struct transport *t, void *x, struct hop_log *log,
     if (t->size != p->schedule.ranks || t->rank != p->rank)
         return error_set(e, ERROR_INPUT, "a plan for rank %d of %d was run as rank %d of %d", p->rank,
                          p->schedule.ranks, t->rank, t->size);
-    for (int i = 0; i < p->count; i++) {
-        struct step *s = &p->steps[i];
-        s->posted = s->done = 0;
-        s->flying = 0;
-        s->arrived = false;
-    }
+    if (!plan_start(p, e))
+        return false;
     p->timed = log != NULL; /* reading the clock costs as much as a short message */
     bool ok = run(p, t, x, e);
     if (!ok) /* what is still under way may write into its scratch memory: leave that to the end of the

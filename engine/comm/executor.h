@@ -39,4 +39,11 @@ const struct element *plan_element(const struct plan *p);
  */
 bool plan_run(struct plan *p, struct transport *t, void *x, struct hop_log *log, struct error *e);
 
+/*
+ * The same in parts, for a caller that has other things to do in between: start it once, then step it until it is no
+ * longer BUSY. A step goes as far as it can now and never waits; *moved: it went anywhere.
+ */
+bool plan_start(struct plan *p, struct error *e);
+enum progress plan_step(struct plan *p, struct transport *t, void *x, bool *moved, struct error *e);
+
 #endif
