@@ -7,6 +7,7 @@ local api = {
     "model", "gan", "residual", "branches", "conv2d", "maxpool", "avgpool", "global_avgpool", "batchnorm", "layernorm",
     "dropout", "relu", "leaky_relu", "gelu", "tanh", "sigmoid", "dense", "embedding", "simple_rnn", "lstm", "flatten",
     "reshape", "sgd", "adam",
+    "cluster",
     "train", "allreduce", "plot", "predict", "note",
 }
 local judge = { "learner", "rank_script", "run_info", "attachments", "check", "instant" }

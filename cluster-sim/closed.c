@@ -178,12 +178,6 @@ static double longest(double elements, double parts)
     return ceil(elements / parts);
 }
 
-static int number_of(const char *algo)
-{
-    const char *colon = strchr(algo, ':');
-    return colon ? atoi(colon + 1) : 0;
-}
-
 struct terms {
     struct term term[TERMS];
     int count;
@@ -215,7 +209,7 @@ static void halving_doubling(struct terms *t, const struct count *c, double elem
 /* False: no such formula. */
 static bool terms_of(struct terms *t, const struct count *c, const char *algo, double elements, int element)
 {
-    int n = c->ranks, k = number_of(algo);
+    int n = c->ranks, k = pattern_number(algo);
     double S = elements * element, chunk = longest(elements, n), N = n;
     if (pattern_is(algo, "ring") || (pattern_is(algo, "nccl_ring") && c->platform->node.nics == 1)) {
         add(t, SHIFT, 0, N - 1, chunk * element, true);
@@ -266,7 +260,7 @@ static bool terms_of(struct terms *t, const struct count *c, const char *algo, d
 static bool everyone(const struct platform *p, const struct sim_request *q, double elements, int element,
                      struct sim_result *out, bool *known)
 {
-    double n = q->ranks, k = number_of(q->algo), rounds = 2, bytes = elements * element, adds = n - 1;
+    double n = q->ranks, k = pattern_number(q->algo), rounds = 2, bytes = elements * element, adds = n - 1;
     if (p->topology != &topology_switch || p->per_node > 1)
         return true;
     if (pattern_is(q->algo, "everyone"))

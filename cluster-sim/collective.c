@@ -12,8 +12,11 @@
 const char sim_not_modelled[] =
     "not modelled: incast and lost packets, priority flow control, congestion control, adaptive routing";
 
-/* Messages that auto lets the events tier follow one by one: a few seconds. */
-enum { EVENTS_AUTO = 4 << 20 };
+/*
+ * Messages that auto lets the events tier follow one by one: a few seconds. Those of the double tree are never in step, so that
+ * each of them changes the rates of many others.
+ */
+enum { EVENTS_AUTO = 4 << 20, EVENTS_AUTO_TREE = 1 << 15 };
 
 static const char *const tier_names[] = {"auto", "closed", "rounds", "events"};
 
@@ -99,7 +102,8 @@ static bool auto_tier(const struct platform *p, const struct sim_request *q, str
     struct sim_result second = *out;
     bool solved = rounds_collective(p, q, &second, &later);
     if (!solved || !second.exact) {
-        if (pattern_transfers(&kind) <= EVENTS_AUTO)
+        int most = pattern_is(q->algo, "nccl_tree") ? EVENTS_AUTO_TREE : EVENTS_AUTO;
+        if (pattern_transfers(&kind) <= most)
             return events_collective(p, q, out, e);
         if (known) {
             *out = first;

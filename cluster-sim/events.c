@@ -3,7 +3,8 @@
  *
  * A rank enters a round when all that it sends and receives in its earlier rounds is done, as with a sendrecv a round; a
  * message begins when both its ends have entered its round (rendezvous), waits for its latency, and then its bytes share
- * the links with all others. Of the nccl algorithms a message begins as soon as the sender has what it carries.
+ * the links with all others. Of the nccl algorithms a message begins as soon as the sender has what it carries, but its bytes
+ * follow those of the sender's earlier messages to the same rank.
  */
 #include "cluster-sim/fluid.h"
 #include "cluster-sim/tiers.h"
@@ -19,7 +20,10 @@ struct message {
     double t0, latency;
     int waits;   /* for so many more before it begins */
     int because; /* the message whose end let it begin */
-    int after;   /* free flow: the first of those that wait for it, in struct run's waiting */
+    /* Of free flow: */
+    int after; /* the first of those that wait for it, in struct run's waiting */
+    int next;  /* the sender's next to the same rank, whose bytes follow */
+    int holds; /* its bytes wait for so much: the latency, and those before */
 };
 
 struct rank {
@@ -132,6 +136,11 @@ static bool flow(struct run *r, int m)
     return fluid_start(r->fluid, r->route.link, r->route.count, bytes / factor, m, r->e);
 }
 
+static bool released(struct run *r, int m)
+{
+    return m == NONE || --r->message[m].holds > 0 || flow(r, m);
+}
+
 static bool one_less(struct run *r, int m, int because)
 {
     if (--r->message[m].waits > 0)
@@ -178,7 +187,7 @@ static bool arrived(struct run *r, int m)
 static bool through(struct run *r, int m)
 {
     const struct transfer *t = &r->schedule.transfers[m];
-    if (!done(r, t->from, m))
+    if (!done(r, t->from, m) || !released(r, r->message[m].next))
         return false;
     if (!t->reduce || !(r->request->gamma > 0))
         return arrived(r, m);
@@ -204,7 +213,7 @@ static bool go(struct run *r)
                 return false;
         while (r->timers && (r->timer[0].when <= when || fluid_same_moment(r->timer[0].when, when))) {
             int what = timer_take(r);
-            if (!(what < r->schedule.count ? flow(r, what) : arrived(r, what - r->schedule.count)))
+            if (!(what < r->schedule.count ? released(r, what) : arrived(r, what - r->schedule.count)))
                 return false;
         }
     }
@@ -229,7 +238,8 @@ static bool lists(struct run *r)
         struct rank *from = &r->rank[s->transfers[i].from], *to = &r->rank[s->transfers[i].to];
         from->list[from->count++] = i;
         to->list[to->count++] = i;
-        r->message[i] = (struct message){.waits = r->free ? 0 : 2, .because = NONE, .after = NONE};
+        r->message[i] = (struct message){
+            .waits = r->free ? 0 : 2, .because = NONE, .after = NONE, .next = NONE, .holds = 1};
     }
     return true;
 }
@@ -250,7 +260,7 @@ static bool wait_for(struct run *r, int m, int before_it)
     return true;
 }
 
-/* A send waits for what came last, in one earlier round, for the elements that it carries. */
+/* A send waits for what came last, in one earlier round, for the elements that it carries; its bytes for those before. */
 static bool depend(struct run *r, const struct rank *rank, int number)
 {
     const struct transfer *t = r->schedule.transfers;
@@ -258,7 +268,14 @@ static bool depend(struct run *r, const struct rank *rank, int number)
         const struct transfer *send = &t[rank->list[i]];
         if (send->from != number)
             continue;
-        int round = NONE;
+        int round = NONE, earlier = i - 1;
+        while (earlier >= 0 &&
+               (t[rank->list[earlier]].from != number || t[rank->list[earlier]].to != send->to))
+            earlier--;
+        if (earlier >= 0) {
+            r->message[rank->list[earlier]].next = rank->list[i];
+            r->message[rank->list[i]].holds++;
+        }
         for (int j = i - 1; j >= 0; j--) {
             const struct transfer *got = &t[rank->list[j]];
             if (round != NONE && got->round != round)
@@ -320,12 +337,14 @@ static bool prepare(struct run *r)
     if (!pattern_schedule(&r->schedule, &kind, r->e))
         return false;
     size_t n = (size_t)r->schedule.count + 1;
-    r->message = malloc(n * sizeof *r->message);
+    r->message = calloc(n, sizeof *r->message);
     r->rank = calloc((size_t)r->schedule.ranks + 1, sizeof *r->rank);
-    r->lists = malloc(2 * n * sizeof *r->lists);
+    r->lists = calloc(2 * n, sizeof *r->lists);
     r->carried = calloc((size_t)r->platform->links + 1, sizeof *r->carried);
-    if (!r->message || !r->rank || !r->lists || !r->carried)
-        return error_set(r->e, ERROR_FAILED, "out of memory for %d messages", r->schedule.count);
+    if (!r->message || !r->rank || !r->lists || !r->carried) {
+        error_set(r->e, ERROR_FAILED, "out of memory for %d messages", r->schedule.count);
+        return false;
+    }
     r->capacity = tier_capacities(r->platform, r->e);
     r->fluid = r->capacity ? fluid_new(r->platform->links, r->capacity, r->e) : NULL;
     return r->fluid && lists(r);

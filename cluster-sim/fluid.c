@@ -45,9 +45,9 @@ struct fluid {
     int met_links, met_flows, met_room, link_room;
 };
 
-bool fluid_same_moment(double a, double b)
+bool fluid_same_moment(double a, double now)
 {
-    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+    return fabs(a - now) <= 1e-12 * fabs(now);
 }
 
 struct fluid *fluid_new(int links, const double *capacity, struct error *e)
@@ -245,7 +245,7 @@ static int search(struct fluid *f, int link)
 static bool solve(struct fluid *f, int crossings, struct error *e)
 {
     if (crossings > f->link_room) {
-        int room = crossings > 2 * f->link_room ? crossings : 2 * f->link_room;
+        int room = crossings > 2 * f->link_room ? crossings + 16 : 2 * f->link_room;
         int *grown = realloc(f->link, (size_t)room * sizeof *grown);
         if (!grown)
             return error_set(e, ERROR_FAILED, "out of memory for %d flows at once", f->met_flows);

@@ -26,7 +26,7 @@ void fluid_advance(struct fluid *f, double now);
 /* The tag of a flow that has ended by now, in the order of their ends; -1: none is left. */
 int fluid_ended(struct fluid *f);
 
-/* Two moments that are one: what rounding alone keeps apart. */
-bool fluid_same_moment(double a, double b);
+/* Two moments that are one: what rounding alone keeps apart. now: finite. */
+bool fluid_same_moment(double a, double now);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Of the trees: elements of a piece; pieces at most; and transfers, of which many ranks leave fewer pieces. */
-enum { PIECE = 65536, PIECES_MAX = 256, TRANSFERS_MAX = 8 << 20 };
+enum { PIECE = 65536, PIECES_MAX = 64, TRANSFERS_MAX = 8 << 20 };
 
 /* --- rings --------------------------------------------------------------------------------------------------- */
 
@@ -98,18 +98,18 @@ int nccl_tree_parent(int tree, int hosts, int host)
     return tree == 0 ? p - 1 : odd ? (p - 2 + hosts) % hosts : hosts - p;
 }
 
-static int pieces_of(int ranks, size_t length, int piece)
+/* Of a channel's half of the buffer. */
+static int pieces_of(const struct nccl_hosts *h, size_t length, int piece)
 {
-    size_t half = chunk_length(length, 2, 0), each = piece > 0 ? (size_t)piece : PIECE,
-           n = (half + each - 1) / each;
-    size_t most = TRANSFERS_MAX / 4 / (size_t)ranks;
+    size_t half = chunk_length(length, 2 * h->nics, 0), each = piece > 0 ? (size_t)piece : PIECE;
+    size_t n = (half + each - 1) / each, most = TRANSFERS_MAX / 4 / (size_t)(h->ranks * h->nics);
     most = most < 1 ? 1 : most > PIECES_MAX ? PIECES_MAX : most;
     return n < 1 ? 1 : (int)(n < most ? n : most);
 }
 
-double nccl_tree_transfers(int ranks, size_t length, int piece)
+double nccl_tree_transfers(const struct nccl_hosts *h, size_t length, int piece)
 {
-    return 4.0 * (ranks - 1) * pieces_of(ranks, length, piece);
+    return 4.0 * h->nics * (h->ranks - 1) * pieces_of(h, length, piece);
 }
 
 struct tree {
@@ -117,12 +117,18 @@ struct tree {
     int deepest;
 };
 
+/* Tree `which` of a channel; in each host a chain in the channel's order of GPUs, its first is the host's vertex. */
 static void grow(struct tree *t, const struct nccl_hosts *h, int which)
 {
-    int hosts = hosts_of(h);
-    for (int r = 0; r < h->ranks; r++) {
-        int up = r % h->per_host ? -1 : nccl_tree_parent(which, hosts, r / h->per_host);
-        t->parent[r] = r % h->per_host ? r - 1 : up < 0 ? -1 : up * h->per_host;
+    int hosts = hosts_of(h), channel = which / 2;
+    for (int place = 0; place < h->ranks; place++) {
+        int r = rank_at(h, channel, place), up;
+        if (place % h->per_host)
+            t->parent[r] = rank_at(h, channel, place - 1);
+        else
+            t->parent[r] = (up = nccl_tree_parent(which % 2, hosts, place / h->per_host)) < 0
+                               ? -1
+                               : rank_at(h, channel, up * h->per_host);
     }
     t->deepest = 0;
     for (int r = 0; r < h->ranks; r++) {
@@ -138,9 +144,9 @@ static void grow(struct tree *t, const struct nccl_hosts *h, int which)
  * Everybody of the same depth sends at the same time: piece p leaves depth d upwards in round deepest - d + p, and comes down
  * from depth d in round deepest + d + p.
  */
-static void tree_round(struct schedule *s, const struct tree *t, int which, int pieces, int round)
+static void tree_round(struct schedule *s, const struct tree *t, int which, int trees, int pieces, int round)
 {
-    size_t begin = chunk_offset(s->length, 2, which), length = chunk_length(s->length, 2, which);
+    size_t begin = chunk_offset(s->length, trees, which), length = chunk_length(s->length, trees, which);
     for (int r = 0; r < s->ranks; r++) {
         int up = round - (t->deepest - t->depth[r]), down = round - (t->deepest + t->depth[r] - 1);
         if (t->parent[r] < 0)
@@ -166,23 +172,27 @@ static void tree_round(struct schedule *s, const struct tree *t, int which, int 
 bool schedule_nccl_tree(struct schedule *s, const struct nccl_hosts *h, size_t length, int piece,
                         struct error *e)
 {
-    int pieces = pieces_of(h->ranks, length, piece), rounds = 0;
-    size_t n = h->ranks > 0 ? (size_t)h->ranks : 0;
-    int *lists = calloc(4 * n + 1, sizeof *lists);
-    if (!lists || !schedule_begin(s, "nccl_tree", h->ranks, length, 2 * pieces, 4 * n * (size_t)pieces, e)) {
+    int pieces = pieces_of(h, length, piece), count = 2 * h->nics, rounds = 0;
+    size_t n = (size_t)h->ranks, most = 4 * n * (size_t)pieces * (size_t)h->nics;
+    int *lists = calloc(2 * n * (size_t)count + 1, sizeof *lists);
+    struct tree *trees = calloc((size_t)count, sizeof *trees);
+    if (!lists || !trees || !schedule_begin(s, "nccl_tree", h->ranks, length, count * pieces, most, e)) {
+        if (!lists || !trees)
+            error_set(e, ERROR_FAILED, "out of memory for the trees over %d ranks", h->ranks);
         free(lists);
-        return lists ? false
-                     : error_set(e, ERROR_FAILED, "out of memory for two trees over %d ranks", h->ranks);
+        free(trees);
+        return false;
     }
-    struct tree trees[2] = {{lists, lists + n, 0}, {lists + 2 * n, lists + 3 * n, 0}};
-    for (int which = 0; which < 2; which++) {
+    for (int which = 0; which < count; which++) {
+        trees[which] = (struct tree){lists + 2 * n * (size_t)which, lists + 2 * n * (size_t)which + n, 0};
         grow(&trees[which], h, which);
         int last = 2 * trees[which].deepest - 1 + pieces;
         rounds = h->ranks > 1 && last > rounds ? last : rounds;
     }
     for (int round = 0; round < rounds; round++)
-        for (int which = 0; which < 2; which++)
-            tree_round(s, &trees[which], which, pieces, round);
+        for (int which = 0; which < count; which++)
+            tree_round(s, &trees[which], which, count, pieces, round);
     free(lists);
+    free(trees);
     return true;
 }

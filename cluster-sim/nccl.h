@@ -4,7 +4,7 @@
  *
  *   nccl_ring        as many rings as a host has NICs, each for its part of the buffer: through all GPUs of a host over
  *                    NVLink, then over the ring's own NIC to the next host
- *   nccl_tree[:K]    two binary trees over the hosts, each for half of the buffer; a host that is inside in one is a leaf in
+ *   nccl_tree[:K]    of each NIC two binary trees over the hosts, each for half of its part of the buffer; a host that is inside in one is a leaf in
  *                    the other, so all send and receive alike; in each host a chain of its GPUs to the first. In pieces of
  *                    at most K elements (65536) that follow each other up the trees and down again.
  *
@@ -24,12 +24,12 @@ struct nccl_hosts {
 };
 
 bool schedule_nccl_ring(struct schedule *s, const struct nccl_hosts *h, size_t length, struct error *e);
-/* piece 0: 65536 elements; at most 256 pieces. */
+/* piece 0: 65536 elements; at most 64 pieces of a half. */
 bool schedule_nccl_tree(struct schedule *s, const struct nccl_hosts *h, size_t length, int piece,
                         struct error *e);
 
 /* How many transfers the tree has. */
-double nccl_tree_transfers(int ranks, size_t length, int piece);
+double nccl_tree_transfers(const struct nccl_hosts *h, size_t length, int piece);
 
 /* The rank after `rank` in ring `channel`. */
 int nccl_ring_next(const struct nccl_hosts *h, int channel, int rank);

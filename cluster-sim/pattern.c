@@ -19,7 +19,7 @@ bool pattern_is(const char *algo, const char *name)
     return strncmp(algo, name, n) == 0 && (!algo[n] || algo[n] == ':');
 }
 
-static int number_of(const char *algo)
+int pattern_number(const char *algo)
 {
     const char *colon = strchr(algo, ':');
     return colon ? atoi(colon + 1) : 0;
@@ -33,7 +33,7 @@ bool pattern_flows_freely(const char *algo)
 double pattern_transfers(const struct pattern_kind *kind)
 {
     const char *algo = kind->algo;
-    double n = kind->hosts.ranks, lg = ceil(log2(n)), k = number_of(algo),
+    double n = kind->hosts.ranks, lg = ceil(log2(n)), k = pattern_number(algo),
            element = pattern_element(kind->bytes);
     if (pattern_is(algo, "everyone") || pattern_is(algo, "alltoall") || pattern_is(algo, "allgather") ||
         pattern_is(algo, "reduce_scatter"))
@@ -51,7 +51,7 @@ double pattern_transfers(const struct pattern_kind *kind)
     if (pattern_is(algo, "hierarchical"))
         return k > 1 ? 2 * n * (k - 1 + n / k - 1) : 2 * n * (n - 1);
     if (pattern_is(algo, "nccl_tree"))
-        return nccl_tree_transfers(kind->hosts.ranks, (size_t)(kind->bytes / element), (int)k);
+        return nccl_tree_transfers(&kind->hosts, (size_t)(kind->bytes / element), (int)k);
     return 2 * n * (lg + 1); /* doubling, halving, trees, barrier */
 }
 
@@ -67,7 +67,7 @@ bool pattern_schedule(struct schedule *s, const struct pattern_kind *kind, struc
             "--tier closed, or fewer ranks",
             kind->algo, ranks, pattern_transfers(kind), PATTERN_FLOWS_MAX);
     if (pattern_is(kind->algo, "nccl_tree"))
-        return schedule_nccl_tree(s, &kind->hosts, length, number_of(kind->algo), e);
+        return schedule_nccl_tree(s, &kind->hosts, length, pattern_number(kind->algo), e);
     if (pattern_is(kind->algo, "nccl_ring"))
         return schedule_nccl_ring(s, &kind->hosts, length, e);
     if (op != COLLECTIVES && op != ALLREDUCE)
@@ -231,7 +231,8 @@ static bool from_schedule(struct pattern *p, const struct schedule *s, int eleme
 bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct error *e)
 {
     const char *algo = kind->algo;
-    int element = pattern_element(kind->bytes), number = number_of(algo), index, ranks = kind->hosts.ranks;
+    int element = pattern_element(kind->bytes), number = pattern_number(algo), index,
+        ranks = kind->hosts.ranks;
     double elements = floor(kind->bytes / element), chunk = longest(elements, ranks);
     memset(p, 0, sizeof *p);
     snprintf(p->algo, sizeof p->algo, "%s", algo);
@@ -256,7 +257,7 @@ bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct err
     } else if (pattern_is(algo, "hierarchical")) {
         ok = hierarchical(p, ranks, elements, element, number > 0 ? number : 1, e);
     } else {
-        struct schedule s;
+        struct schedule s = {.count = 0};
         ok = pattern_schedule(&s, kind, e) && from_schedule(p, &s, element, e);
         schedule_free(&s);
     }

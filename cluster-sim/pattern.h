@@ -54,5 +54,7 @@ int pattern_element(double bytes);
 bool pattern_flows_freely(const char *algo);
 /* "ring" is the algorithm of "ring" and of "ring:5". */
 bool pattern_is(const char *algo, const char *name);
+/* 5 of "ring:5"; 0: none. */
+int pattern_number(const char *algo);
 
 #endif

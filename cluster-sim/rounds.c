@@ -79,12 +79,15 @@ static bool follow(struct solver *s, int count)
 {
     struct fluid *fluid = fluid_new(s->platform->links, s->capacity, s->e);
     int *order = malloc(((size_t)count + 1) * sizeof *order), begun = 0, open = count;
-    bool ok =
-        fluid && (order || error_set(s->e, ERROR_FAILED, "out of memory for a round of %d messages", count));
-    for (int f = 0; ok && f < count; f++)
+    if (!fluid || !order) {
+        fluid_free(fluid);
+        free(order);
+        return error_set(s->e, ERROR_FAILED, "out of memory for a round of %d messages", count);
+    }
+    bool ok = true;
+    for (int f = 0; f < count; f++)
         order[f] = f;
-    if (ok)
-        qsort_r(order, (size_t)count, sizeof *order, by_latency, s->latency);
+    qsort_r(order, (size_t)count, sizeof *order, by_latency, s->latency);
     while (ok && open > 0) {
         double when;
         ok = fluid_next(fluid, &when, s->e);

@@ -2,6 +2,7 @@
  * cli_sim_allreduce.c - `ringside sim --allreduce ALGO`: how long one collective takes on a simulated cluster, and why.
  */
 #include "cluster-sim/collective.h"
+#include "cluster-sim/platform_lua.h"
 #include "engine/base/event.h"
 #include "engine/base/units.h"
 #include "engine/spec/collective.h"
@@ -40,13 +41,46 @@ static bool seconds_of(const char *option, const char *text, double *seconds, st
            error_set(e, ERROR_INPUT, "--%s: expected a time, in seconds or as 25us, got '%s'", option, text);
 }
 
-static bool make_platform(const struct question *q, struct platform *p, struct error *e)
+/* A cluster's own figures stay, unless options say otherwise. */
+static bool named_platform(struct question *q, struct platform *p, struct error *e)
+{
+    json_t *object = platform_description(q->cluster, e);
+    bool ok = object != NULL;
+    double rate, seconds;
+    if (ok && q->bandwidth_given && (ok = rate_of("bandwidth", q->bandwidth, &rate, e)))
+        event_set_number(object, "bandwidth", rate);
+    if (ok && q->latency_given && (ok = seconds_of("latency", q->latency, &seconds, e)))
+        event_set_number(object, "latency", seconds);
+    if (ok && q->topology_given)
+        event_set_text(object, "topology", q->topology);
+    ok = ok && platform_from_json(object, p, e);
+    json_decref(object);
+    if (!ok)
+        return false;
+    if (!q->ranks_given)
+        q->ranks = platform_ranks(p);
+    return true;
+}
+
+static bool make_platform(struct question *q, struct platform *p, struct error *e)
 {
     double bandwidth, latency;
-    int nodes = strncmp(q->topology, "fattree", 7) && strncmp(q->topology, "dragonfly", 9) ? q->ranks : 0;
+    if (*q->cluster)
+        return named_platform(q, p, e);
     if (!rate_of("bandwidth", q->bandwidth, &bandwidth, e) || !seconds_of("latency", q->latency, &latency, e))
         return false;
-    return platform_make(p, q->topology, nodes, bandwidth, latency, e);
+    /* A torus is as large as there are ranks; of the others some ports may be empty. */
+    bool whole = strncmp(q->topology, "fattree", 7) != 0 && strncmp(q->topology, "dragonfly", 9) != 0;
+    if (!platform_make(p, q->topology, whole ? q->ranks : 0, bandwidth, latency, e))
+        return false;
+    if (q->ranks <= platform_ranks(p))
+        return true;
+    error_set(
+        e, ERROR_INPUT,
+        "topology \"%s\" has %d ports, but %d ranks need one each; make its sizes larger, or the ranks fewer",
+        q->topology, platform_ranks(p), q->ranks);
+    platform_free(p);
+    return false;
 }
 
 /* "allreduce" and how it goes, or the other collective's name. */
@@ -172,9 +206,10 @@ static bool answer(struct question *q, struct error *e)
     struct platform p;
     struct sim_result r;
     struct hops hops = {.q = q};
-    struct sim_request request = {.algo = q->algo, .ranks = q->ranks, .self = &hops};
+    struct sim_request request = {.algo = q->algo, .self = &hops};
     if (!bytes_of(q, e) || !sim_tier_named(q->tier, &request.tier, e) || !make_platform(q, &p, e))
         return false;
+    request.ranks = q->ranks;
     request.bytes = q->bytes;
     request.hop = q->hops ? emit_hop : NULL;
     double gamma_rate;
@@ -194,8 +229,19 @@ static bool answer(struct question *q, struct error *e)
     return ok;
 }
 
+/* What --help says after the options. */
+static void cluster_names(char *text, size_t size)
+{
+    char **names = platform_names(NULL);
+    size_t used = (size_t)snprintf(text, size, "clusters:");
+    for (char **p = names; p && *p && used < size; p++)
+        used += (size_t)snprintf(text + used, size - used, "%s %s", p == names ? "" : ",", *p);
+    platform_names_free(names);
+}
+
 int cli_sim_allreduce(int argc, char **argv)
 {
+    char more[1024];
     struct question q = {.topology = "switch",
                          .tier = "auto",
                          .bandwidth = "10Gb/s",
@@ -215,6 +261,8 @@ int cli_sim_allreduce(int argc, char **argv)
          "of the buffer, with K, M, G = 2^10, 2^20, 2^30 (1M)", NULL, NULL},
         {"topology", "SPEC", OPTION_TEXT, q.topology, sizeof q.topology, 0, 0,
          "switch, fattree:LxH:o, torus:XxYxZ or dragonfly:GxAxH (switch)", &q.topology_given, NULL},
+        {"cluster", "C", OPTION_TEXT, q.cluster, sizeof q.cluster, 0, 0,
+         "a name below, or a file that returns cluster{...}", NULL, NULL},
         {"bandwidth", "RATE", OPTION_TEXT, q.bandwidth, sizeof q.bandwidth, 0, 0,
          "of a link, each way: 10Gb/s, 12.5GB/s or bytes a second (10Gb/s)", &q.bandwidth_given, NULL},
         {"latency", "TIME", OPTION_TEXT, q.latency, sizeof q.latency, 0, 0,
@@ -243,8 +291,10 @@ int cli_sim_allreduce(int argc, char **argv)
             "  torus:XxYxZ       dimension order, x first and fastest in rank; ties take +; latency per hop\n"
             "  dragonfly:GxAxH   G groups of A routers of H hosts; minimal routing",
         .options = options,
+        .more = more,
     };
     int code;
+    cluster_names(more, sizeof more);
     struct error e = {0};
     if (!cli_options_only(&command, argc, argv, &code))
         return code;

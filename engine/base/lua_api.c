@@ -359,7 +359,7 @@ static int open_functions(lua_State *L)
 {
     struct lua_api *api = lua_touserdata(L, 1);
     lua_pushglobaltable(L);
-    const luaL_Reg *lists[] = {functions, lua_api_optimizer_functions,
+    const luaL_Reg *lists[] = {functions, lua_api_optimizer_functions, lua_api_cluster_functions,
                                api->learner_text ? lua_api_check_functions : NULL, NULL};
     for (int i = 0; lists[i]; i++) {
         lua_pushlightuserdata(L, api);

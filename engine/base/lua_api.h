@@ -24,6 +24,11 @@
  *       detach = true returns at once, with { run }
  *   allreduce{ ranks =, bytes = 1048576 | {...}, algo = "ring,mpi", iters =, check =, buffer = }
  *       -> { {algo, bytes, time_s, busbw_bytes_per_s, error}, ..., ok =, run = }
+ *   cluster{ name =, nodes =, topology = "switch" | "fattree:LxH:o" | "torus:XxYxZ" | "dragonfly:GxAxH" | "graph",
+ *            network = "10GbE" | bandwidth = "10 Gb/s", latency = "25us", links = { {"node0", "sw"}, ... }, hosts =,
+ *            sockets =, cores =, core_flops =, memory =, memory_bandwidth =, gpus =, gpu = "V100-SXM2" | {...},
+ *            nvlink = true | rate, pcie = "gen3" | rate, nics =, ranks_per_node =, protocol = {...},
+ *            disk = {...}, storage = { kind = "nfs", ... } }   a platform for the simulator (cluster-sim/platform_json.c)
  *   plot{ title =, x =, y =, series = { name = { {x, y}, ... } } }
  *   predict("question", value)   a guess, committed before measuring; returns value
  *   print(...)  note("text")
@@ -83,6 +88,8 @@ bool lua_api_run(struct lua_api *api, const char *text, size_t length, const cha
  * there is none, or none that JSON can hold.
  */
 json_t *lua_api_description(struct lua_api *api, struct error *e);
+/* The same of the cluster that cluster{...} described last. */
+json_t *lua_api_cluster(struct lua_api *api, struct error *e);
 /* Whether a script that has run described a model. */
 bool lua_api_describes(struct lua_api *api);
 

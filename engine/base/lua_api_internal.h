@@ -24,6 +24,7 @@ void lua_api_model_open(lua_State *L);
 int lua_api_model_returned(lua_State *L);
 
 extern const luaL_Reg lua_api_optimizer_functions[]; /* lua_api_optimizer.c */
+extern const luaL_Reg lua_api_cluster_functions[];   /* lua_api_cluster.c */
 extern const luaL_Reg lua_api_check_functions[];     /* lua_api_check.c */
 
 #endif

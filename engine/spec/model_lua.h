@@ -1,7 +1,7 @@
 /*
  * model_lua.h - models by name or file: exercises/models/NAME.lua, or a file of the learner's own.
  *
- * The file is Lua in the sandbox of engine/base, in a process of its own that is ended after MODEL_LUA_SECONDS:
+ * The file is Lua in the sandbox of engine/base, in a process of its own (lua_file.h):
  * it returns, or ends with, model{...} (for two networks against each other gan{generator =, discriminator =}).
  * Not for use inside ranks, which get the JSON with their job.
  */
@@ -9,8 +9,6 @@
 #define RINGSIDE_SPEC_MODEL_LUA_H
 
 #include "engine/spec/model.h"
-
-enum { MODEL_LUA_SECONDS = 5 };
 
 /* name: "resnet20", or a path (has a slash, or ends in .lua). A new reference; NULL: e names the file and line. */
 json_t *model_description(const char *name, struct error *e);
