@@ -15,6 +15,8 @@ static const struct {
 } modes[] = {
     {"--allreduce", cli_sim_allreduce, "one collective on a cluster: how long, and why"},
     {"--trace", cli_sim_trace, "a batch scheduler on a trace of jobs: who waits how long, and why"},
+    {"--storage", cli_sim_storage, "reading a dataset: how fast, and what holds it up"},
+    {"--checkpoint", cli_sim_checkpoint, "nodes that fail: how often to write a checkpoint"},
 };
 
 enum { MODES = sizeof modes / sizeof *modes };

@@ -6,5 +6,7 @@
 
 int cli_sim_allreduce(int argc, char **argv);
 int cli_sim_trace(int argc, char **argv);
+int cli_sim_storage(int argc, char **argv);
+int cli_sim_checkpoint(int argc, char **argv);
 
 #endif
