@@ -139,6 +139,11 @@ struct activity *comm_activity(struct comm *c)
     return c->faults.order.mine;
 }
 
+bool comm_is_slowed(const struct comm *c)
+{
+    return c->paced != NULL;
+}
+
 bool comm_one_host(const struct comm *c)
 {
     return c->host_ranks == c->size;

@@ -47,6 +47,7 @@ struct transport *comm_transport_mpi(struct comm *c);
  * beside (comm_broadcast ... comm_barrier) and the groups' transports are not slowed. Collective.
  */
 bool comm_set_link(struct comm *c, const struct slow_link *l, struct error *e);
+bool comm_is_slowed(const struct comm *c);
 
 /*
  * A transport over the ranks that name the same colour, numbered from 0 in their order; a colour below 0

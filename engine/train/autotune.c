@@ -56,10 +56,14 @@ static bool is_there(const struct autotune *a, const char *algo)
 /* The one that was asked for first, so that it wins a tie. */
 static void add_algos(struct autotune *a)
 {
-    static const char *const names[] = {"ring", "recursive_doubling", "halving_doubling", "shm", "mpi"};
+    static const char *const names[] = {"ring", "recursive_doubling", "halving_doubling", "mpi", "shm"};
+    const struct comm *c = a->spec.comm;
+    int count = comm_is_slowed(c)       ? 3
+                : comm_shares_memory(c) ? 5
+                                        : 4; /* the last two go past a slowed link */
     add(a, reducer_algo(a->spec.reducer), 0, 1);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!is_there(a, names[i]) && (strcmp(names[i], "shm") != 0 || comm_shares_memory(a->spec.comm)))
+    for (int i = 0; i < count; i++)
+        if (!is_there(a, names[i]))
             add(a, names[i], 0, 1);
 }
 

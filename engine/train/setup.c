@@ -301,12 +301,13 @@ static bool make_loader(struct trainer *tr, struct error *e)
     return tr->loader != NULL;
 }
 
-/* What was asked for; else several buckets where a network carries them, while the cores of this host compute. */
+/* What was asked for; else several buckets where it is not the cores of this host that move the gradients. */
 static size_t bucket_of(const struct trainer *tr)
 {
     if (tr->t->bucket >= 0)
         return (size_t)tr->t->bucket;
-    return comm_one_host(tr->comm) || tr->reproducible ? 0 : BUCKET_DEFAULT;
+    bool by_cores = comm_one_host(tr->comm) && !comm_is_slowed(tr->comm);
+    return by_cores || tr->reproducible ? 0 : BUCKET_DEFAULT;
 }
 
 static bool make_reducer(struct trainer *tr, struct error *e)
