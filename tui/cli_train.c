@@ -65,8 +65,10 @@ static bool begin_with(struct job *job, struct choices *c, int argc, char **argv
     if (!resume_job(c->from, job, dir, e))
         return error_wrap(e, resume ? "--resume" : "--eval");
     c->ranks_before = job->ranks;
-    if (eval)
+    if (eval) {
         job->ranks = 1;
+        *job->train.shares = 0;
+    }
     return true;
 }
 
@@ -173,6 +175,8 @@ int cli_train(int argc, char **argv)
          NULL},
         {"pause", "S", OPTION_REAL, &t->pause_s, 0, 0, 3600,
          "sleep S seconds after each step: a long run that burns little", NULL, NULL},
+        {"shares", "A,B", OPTION_TEXT, t->shares, sizeof t->shares, 0, 0,
+         "divide the samples so among the ranks, not evenly; who is done first joins", NULL, NULL},
         {"trace", "STEPS", OPTION_LONG, &t->trace, 0, 0, 1e9,
          "record so many, from the eleventh on, in the run's trace.json (50)", NULL, NULL},
         {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (model-data)",

@@ -148,6 +148,7 @@ static int api_train(lua_State *L)
                                            {"checkpoint_every", LUA_ARG_WHOLE},
                                            {"resume", LUA_ARG_TEXT},
                                            {"eval", LUA_ARG_TEXT},
+                                           {"shares", LUA_ARG_TABLE},
                                            {"trace", LUA_ARG_WHOLE},
                                            {"pause", LUA_ARG_NUMBER},
                                            {"device", LUA_ARG_TEXT},

@@ -14,7 +14,9 @@ struct loader {
     struct loader_spec spec;
     size_t sample_bytes;
     int parts; /* calls a step */
-    long made; /* parts made since first_step, by whoever makes them */
+    /* Of whoever makes them: */
+    long step; /* whose parts are made */
+    int made;  /* of it so far */
 
     /* Only where a thread makes them. */
     bool started;
@@ -31,9 +33,12 @@ struct loader {
 static bool make_part(struct loader *l, void *inputs, int32_t *classes, struct error *e)
 {
     const struct loader_spec *s = &l->spec;
-    const uint32_t *rows = order_rows(s->order, s->first_step + l->made / l->parts, s->rank);
-    rows += l->made % l->parts * s->part;
-    l->made++;
+    const uint32_t *rows = order_rows(s->order, l->step, s->rank);
+    while (!rows) /* steps in which this rank has none: every epoch has others */
+        rows = order_rows(s->order, ++l->step, s->rank);
+    rows += l->made * s->part;
+    if (++l->made == l->parts)
+        l->made = 0, l->step++;
     return dataset_batch(s->data, rows, s->part, inputs, classes, e);
 }
 
@@ -90,6 +95,7 @@ struct loader *loader_new(const struct loader_spec *spec, struct error *e)
         return NULL;
     }
     l->spec = *spec;
+    l->step = spec->first_step;
     l->sample_bytes = dataset_sample_bytes(spec->data);
     l->parts = spec->order->batch / spec->part;
     pthread_mutex_init(&l->lock, NULL);

@@ -31,8 +31,8 @@ struct loader *loader_new(const struct loader_spec *spec, struct error *e);
 void loader_free(struct loader *l);
 
 /*
- * Puts the next samples into inputs and their classes into classes (as dataset_batch does). *data_s is increased by
- * the seconds that took.
+ * Puts the next samples into inputs and their classes into classes (as dataset_batch does): those of the next step in
+ * which this rank has any (order_reads). *data_s is increased by the seconds that took.
  */
 bool loader_next(struct loader *l, void *inputs, int32_t *classes, double *data_s, struct error *e);
 

@@ -97,12 +97,30 @@ static bool begin_with(const json_t *args, struct job *job, struct error *e)
     if (!resume_job(*resume ? resume : eval, job, dir, e))
         return error_wrap(e, *resume ? "resume" : "eval");
     memcpy(*resume ? job->train.resume : job->train.eval, dir, strlen(dir) + 1);
-    if (*eval)
+    if (*eval) {
         job->ranks = 1;
+        *job->train.shares = 0;
+    }
     int before = job->ranks;
     if (!take_as(args, "ranks", job, "ranks", e))
         return false;
     return *eval || json_object_get(args, "batch") || resume_keep_global_batch(job, before, e);
+}
+
+/* {3, 1} as "3,1". */
+static bool take_shares(const json_t *args, struct job *job, struct error *e)
+{
+    const json_t *list = json_object_get(args, "shares");
+    char *text = job->train.shares;
+    size_t used = 0;
+    for (size_t i = 0; i < json_array_size(list) && used < SHARES_TEXT; i++)
+        used += (size_t)snprintf(text + used, SHARES_TEXT - used, "%s%.12g", i ? "," : "",
+                                 json_number_value(json_array_get(list, i)));
+    if (used >= SHARES_TEXT)
+        return error_set(e, ERROR_INPUT, "shares: they are longer than %d letters; take smaller numbers",
+                         SHARES_TEXT - 1);
+    return !list || json_array_size(list) > 0 ||
+           error_set(e, ERROR_INPUT, "shares: expected a list of one number for each rank, such as {3, 1}");
 }
 
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
@@ -124,8 +142,8 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
         t->steps = 0;
     return take_all(args, keys, job, e) && take_as(args, "pause", job, "pause_s", e) &&
            take_as(args, "trace", job, "trace", e) && take_as(args, "allreduce", job, "algo", e) &&
-           take_model(args, job, e) && take_schedule(args, job, e) && take_optimizer(args, job, e) &&
-           job_validate(job, e);
+           take_shares(args, job, e) && take_model(args, job, e) && take_schedule(args, job, e) &&
+           take_optimizer(args, job, e) && job_validate(job, e);
 }
 
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e)

@@ -70,6 +70,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.checkpoint_every, "checkpoint_every", LONG, 0, 1e12),
     CHOICE(train.resume, "resume", NULL),
     CHOICE(train.eval, "eval", NULL),
+    CHOICE(train.shares, "shares", NULL),
     NUMBER(train.trace, "trace", LONG, 0, 1e9),
     NUMBER(train.pause_s, "pause_s", REAL, 0, 3600),
     CHOICE(train.link, "link", NULL),
@@ -383,6 +384,15 @@ static bool check_recipe(const struct job_train *t, struct error *e)
     return true;
 }
 
+static bool check_shares(const struct job *job, struct error *e)
+{
+    int shares[JOB_MAX_RANKS];
+    if (*job->train.shares && job->train.reproducible)
+        return error_set(e, ERROR_INPUT,
+                         "shares: not together with reproducible, which cuts each batch into 8 equal shards");
+    return shares_parse(job->train.shares, job->ranks, shares, e);
+}
+
 static bool check_train(const struct job *job, struct error *e)
 {
     const struct job_train *t = &job->train;
@@ -401,7 +411,7 @@ static bool check_train(const struct job *job, struct error *e)
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)
         return error_set(e, ERROR_INPUT,
                          "epochs: expected at least 1, or steps or seconds to bound the training");
-    return check_link(job, t->algo, e) && check_recipe(t, e);
+    return check_link(job, t->algo, e) && check_recipe(t, e) && check_shares(job, e);
 }
 
 /* The first of the words with commas between that is none of "a|b|c", n letters long; NULL: all are. */

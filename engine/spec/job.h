@@ -8,6 +8,7 @@
 #define RINGSIDE_SPEC_JOB_H
 
 #include "engine/base/error.h"
+#include "engine/spec/shares.h"
 
 #include <jansson.h>
 #include <limits.h>
@@ -52,13 +53,14 @@ struct job_train {
     char device[16]; /* "cpu", "auto" */
     int threads;     /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
-    bool reproducible;     /* the same bits for any number of ranks and threads */
-    long checkpoint_every; /* steps; 0: only after each epoch and at the end */
-    char resume[PATH_MAX]; /* a run's directory: go on from its last checkpoint; "": begin */
-    char eval[PATH_MAX];   /* a run's directory: test its last checkpoint, do not train */
-    long trace;            /* steps that are recorded in trace.json; 0: none */
-    double pause_s;        /* sleep between steps: a long run that burns nothing (lesson 01) */
-    char link[128];        /* slow_link.h: the rate that messages are slowed to on purpose; "": none */
+    bool reproducible;        /* the same bits for any number of ranks and threads */
+    long checkpoint_every;    /* steps; 0: only after each epoch and at the end */
+    char resume[PATH_MAX];    /* a run's directory: go on from its last checkpoint; "": begin */
+    char eval[PATH_MAX];      /* a run's directory: test its last checkpoint, do not train */
+    char shares[SHARES_TEXT]; /* of the samples, by rank (shares.h); "": equal ones */
+    long trace;               /* steps that are recorded in trace.json; 0: none */
+    double pause_s;           /* sleep between steps: a long run that burns nothing (lesson 01) */
+    char link[128];           /* slow_link.h: the rate that messages are slowed to on purpose; "": none */
     char link_latency[128];
 };
 

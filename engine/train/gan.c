@@ -25,6 +25,7 @@ static bool check_job(const struct job_train *t, struct error *e)
             e, ERROR_INPUT,
             "--%s is not there for a gan, each of whose networks has one allreduce: leave it out",
             t->autotune ? "autotune" : "bucket");
+    what = *t->shares ? "--shares" : what;
     if (what)
         return error_set(e, ERROR_INPUT,
                          "%s is not there for a gan, whose step has two parts already: leave it out", what);

@@ -133,7 +133,8 @@ static bool read_data(struct trainer *tr, struct error *e)
         return false;
     long samples = (long)t->batch * t->accumulate;
     int ranks = comm_size(tr->comm);
-    if (samples * ranks > tr->train.rows)
+    bool even = !*t->shares;
+    if (even && samples * ranks > tr->train.rows)
         return error_set(
             e, ERROR_INPUT,
             "the global batch of %ld samples (batch %d x accumulate %d x ranks %d) is larger than the "
@@ -141,15 +142,37 @@ static bool read_data(struct trainer *tr, struct error *e)
             samples * ranks, t->batch, t->accumulate, ranks, tr->train.rows);
     tr->samples = (int)samples;
     tr->global_batch = samples * ranks;
+    tr->readers = ranks;
     tr->global_rows = (double)tr->global_batch * tr->train.targets;
-    return order_init(&tr->order, tr->train.rows, ranks, tr->samples, t->seed, e);
+    if (even)
+        return order_init(&tr->order, tr->train.rows, ranks, tr->samples, t->seed, e);
+    int *shares = calloc((size_t)ranks, sizeof *shares);
+    bool ok = shares
+                  ? shares_parse(t->shares, ranks, shares, e) &&
+                        order_init_shares(&tr->order, tr->train.rows, ranks, tr->samples, shares, t->seed, e)
+                  : error_set(e, ERROR_FAILED, "not enough memory for %d shares", ranks);
+    free(shares);
+    return ok;
+}
+
+/* Layers whose statistics are over all ranks would wait for those that have no samples any more. */
+static bool check_joins(const struct trainer *tr, struct error *e)
+{
+    for (int i = 0; *tr->t->shares && i < tr->model.layer_count; i++)
+        if (tr->model.layers[i].sync)
+            return error_set(
+                e, ERROR_INPUT,
+                "shares: layer %d of model \"%s\" takes its statistics over all ranks, which a rank "
+                "without samples could not join; leave out sync or shares",
+                i + 1, tr->model.name);
+    return true;
 }
 
 static bool choose_model(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
     return model_from_json(t->layers, &tr->model, e) && check_input(&tr->model, &tr->train, t->data, e) &&
-           check_output(&tr->model, &tr->train, t->data, e);
+           check_output(&tr->model, &tr->train, t->data, e) && check_joins(tr, e);
 }
 
 static bool plan_rate(struct trainer *tr, struct error *e)
@@ -427,6 +450,8 @@ static void set_recipe(const struct trainer *tr, json_t *event)
         event_set_integer(event, "bucket", (long long)reducer_bucket(tr->reducer));
         event_set_integer(event, "buckets", reducer_buckets(tr->reducer));
     }
+    if (*t->shares)
+        event_set_text(event, "shares", t->shares);
     if (t->reproducible)
         json_object_set_new(event, "reproducible", json_true());
 }

@@ -34,7 +34,8 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     struct targets targets = {.classes = tr->classes, .samples = tr->t->batch};
     struct loss_sum sum;
     n->context.step = tr->step; /* dropout's masks hang on these */
-    n->context.first_row = (long)comm_rank(tr->comm) * tr->samples + (long)part * tr->t->batch;
+    int before = order_readers(&tr->order, tr->step, comm_rank(tr->comm));
+    n->context.first_row = (long)before * tr->samples + (long)part * tr->t->batch;
     if (!network_forward(n, true, e))
         return false;
     int64_t began = trace_now(tr->lane);
@@ -93,6 +94,12 @@ static bool local_gradients(struct trainer *tr, double *data_s, struct error *e)
     size_t n = tr->model.parameters;
     double loss = 0;
     tr->bad_layer = -1;
+    if (!order_reads(&tr->order, tr->step, comm_rank(tr->comm))) {
+        /* It joins: the mean is over the samples of the others, but they wait for its part of each sum. */
+        memset(tr->gradients, 0, n * sizeof *tr->gradients);
+        put_word(tr, 0);
+        return true;
+    }
     if (tr->reproducible)
         return shard_gradients(tr, data_s, e);
     for (int part = 0; part < tr->t->accumulate; part++) {
@@ -167,8 +174,11 @@ double trainer_rate(const struct trainer *tr)
 
 void trainer_count(struct trainer *tr, const struct phases *p, double loss)
 {
-    meter_add(&tr->step_meter, p, loss);
-    meter_add(&tr->rank_meter, p, loss);
+    bool read = order_reads(&tr->order, tr->step, comm_rank(tr->comm));
+    double share = (double)tr->readers / comm_size(tr->comm);
+    meter_add(&tr->step_meter, p, loss, share, read);
+    meter_add(&tr->rank_meter, p, loss, share, read);
+    tr->trained += share;
 }
 
 bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
@@ -179,6 +189,8 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     struct phases *p = &tr->phases;
     *p = (struct phases){0};
     tr->wants = wants;
+    tr->readers = order_readers(&tr->order, tr->step, comm_size(tr->comm));
+    tr->global_rows = (double)tr->readers * tr->samples * tr->train.targets;
     reducer_begin(r, tr->sample_hops ? tr->hops : NULL);
     tr->logged = reducer_buckets(r);
     if (!local_gradients(tr, &p->data, e) || !reducer_finish(r, e))

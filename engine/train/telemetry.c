@@ -13,14 +13,16 @@ void meter_reset(struct meter *m)
     m->began = sink_clock();
 }
 
-void meter_add(struct meter *m, const struct phases *p, double loss)
+void meter_add(struct meter *m, const struct phases *p, double loss, double share, bool read)
 {
     m->steps++;
+    m->batches += share;
+    m->read += read;
     m->phases.data += p->data;
     m->phases.compute += p->compute;
     m->phases.comm += p->comm;
     m->phases.exposed += p->exposed;
-    m->loss += loss;
+    m->loss += share * loss;
 }
 
 void meter_add_gan(struct meter *m, const struct gan_figures *figures)
@@ -57,8 +59,8 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
     json_t *event = sink_event(sink, "step");
     event_set_integer(event, "step", step);
     event_set_number(event, "epoch", epoch);
-    event_set_number(event, "loss", m->loss / n);
-    event_set_number(event, "samples_per_s", n * (double)global_batch / wall);
+    event_set_number(event, "loss", m->loss / m->batches);
+    event_set_number(event, "samples_per_s", m->batches * (double)global_batch / wall);
     set_phases(event, &m->phases, n);
     event_set_number(event, "lr", lr);
     event_set_number(event, "grad_norm", grad_norm);
@@ -68,6 +70,8 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
         event_set_integer(event, "bucket", (long long)fusion->bucket);
         event_set_integer(event, "buckets", fusion->buckets);
     }
+    if (fusion->joined > 0)
+        event_set_integer(event, "joined", fusion->joined);
     if (m->gan)
         telemetry_gan(event, &m->figures, n);
     return sink_emit(sink, event, e);
@@ -96,7 +100,7 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
                      struct error *e)
 {
     double n = m->steps > 0 ? (double)m->steps : 1;
-    struct rank_report mine = {.samples_per_s = (double)m->steps * batch / (sink_clock() - m->began),
+    struct rank_report mine = {.samples_per_s = (double)m->read * batch / (sink_clock() - m->began),
                                .phases = {.data = m->phases.data / n,
                                           .compute = m->phases.compute / n,
                                           .comm = m->phases.comm / n,

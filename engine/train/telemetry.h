@@ -28,23 +28,27 @@ struct fusion {
     const char *algo; /* where it may change from step to step; else NULL */
     size_t bucket;    /* bytes, as asked for */
     int buckets;      /* allreduces */
+    int joined;       /* ranks that had no samples left and put in zeros */
 };
 
 struct meter {
     long steps;
     double began;         /* sink_clock when it was emptied */
     struct phases phases; /* sums over the steps */
-    double loss;          /* sum over the steps */
+    double batches;       /* global batches in them: fewer than steps, where ranks have joined */
+    long read;            /* steps in which this rank had samples */
+    double loss;          /* sum over the steps, each weighted with its part of a global batch */
     bool gan;
     struct gan_figures figures; /* of a gan: sums over the steps */
 };
 
 void meter_reset(struct meter *m);
-/* One step more. */
-void meter_add(struct meter *m, const struct phases *p, double loss);
+/* One step more, of so much of a global batch; read: this rank had samples in it. */
+void meter_add(struct meter *m, const struct phases *p, double loss, double share, bool read);
 void meter_add_gan(struct meter *m, const struct gan_figures *figures);
 
-/* One `step` event of the steps in the meter: the times of one step are their means, loss too. */
+/* One `step` event of the steps in the meter: the times of one step are their means; the loss is that over
+ * samples. */
 bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, double epoch,
                     long global_batch, double lr, double grad_norm, const struct fusion *fusion,
                     struct error *e);

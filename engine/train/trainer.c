@@ -54,7 +54,8 @@ static bool emit_step(struct trainer *tr, struct error *e)
 {
     const struct fusion fusion = {.algo = tr->t->autotune ? tr->algo : NULL,
                                   .bucket = tr->reducer ? reducer_bucket(tr->reducer) : 0,
-                                  .buckets = tr->reducer ? reducer_buckets(tr->reducer) : 1};
+                                  .buckets = tr->reducer ? reducer_buckets(tr->reducer) : 1,
+                                  .joined = comm_size(tr->comm) - tr->readers};
     return telemetry_step(tr->sink, &tr->step_meter, tr->step, trainer_epoch(tr), tr->global_batch, tr->lr,
                           tr->grad_norm, &fusion, e);
 }
@@ -150,9 +151,20 @@ static bool compare_parameters(struct trainer *tr, struct error *e)
         tr->step);
 }
 
+/* This rank's samples of an epoch, beside those of the mean rank: 1 where all have as many. */
+static float sample_weight(const struct trainer *tr)
+{
+    double mean = 0;
+    for (int r = 0; r < tr->order.ranks; r++)
+        mean += (double)tr->order.batches[r] / tr->order.ranks;
+    long mine = tr->order.batches[comm_rank(tr->comm)];
+    return *tr->t->shares ? (float)((double)mine / mean) : 1;
+}
+
 /*
  * Each rank's batchnorm keeps running statistics of the samples it saw (all the same where it is
- * synchronised): what the model is tested and saved with is their mean over the ranks.
+ * synchronised): what the model is tested and saved with is their mean over the ranks,
+ * by the samples they have.
  */
 static bool share_state(struct trainer *tr, struct network *network, struct error *e)
 {
@@ -160,6 +172,9 @@ static bool share_state(struct trainer *tr, struct network *network, struct erro
     int ranks = comm_size(tr->comm);
     if (n == 0 || ranks == 1 || tr->reproducible)
         return true;
+    float weight = sample_weight(tr);
+    for (size_t i = 0; weight != 1 && i < n; i++)
+        network->state[i] *= weight;
     if (!comm_allreduce(tr->comm, tr->algo, network->state, n, NULL, e))
         return false;
     for (size_t i = 0; i < n; i++)
@@ -299,7 +314,7 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
         sink_note(tr->sink, "warn", text, e);
     }
     double wall = sink_clock() - tr->began - tr->left_out_s;
-    result->samples_per_s = (double)((tr->step - tr->first_step) * tr->global_batch) / wall;
+    result->samples_per_s = tr->trained * (double)tr->global_batch / wall;
     result->steps = tr->step;
     if (!tracing_finish(tr->tracing, e))
         return false;

@@ -59,6 +59,8 @@ struct trainer {
     int32_t *classes;        /* of a batch */
     int samples;             /* of this rank in a step: batch × accumulate */
     long global_batch;       /* of all ranks */
+    double trained;          /* samples in this run so far, of all ranks, in global batches */
+    int readers;             /* ranks that have samples in this step; the others join */
     double global_rows;      /* the loss is the mean over them: of a sequence, one a step */
     long total_steps;        /* 0: bounded by time */
 

@@ -52,15 +52,15 @@ static struct dataset counting_dataset(struct counting *c)
                             .self = c};
 }
 
-/* 30 steps of the loader beside the order itself. */
-static void follow(bool ahead, int part, long first_step, int rank)
+/* 30 steps of the loader beside the order itself. shares: of two ranks. */
+static void follow_shares(bool ahead, int part, long first_step, int rank, const int *shares)
 {
     struct counting c = {.delay_ns = 10000};
     struct dataset d = counting_dataset(&c);
     struct order own, expected;
     struct error e = {0};
-    assert_true(order_init(&own, ROWS, 2, 12, 5, &e));
-    assert_true(order_init(&expected, ROWS, 2, 12, 5, &e));
+    assert_true(order_init_shares(&own, ROWS, 2, 12, shares, 5, &e));
+    assert_true(order_init_shares(&expected, ROWS, 2, 12, shares, 5, &e));
     struct loader *l = loader_new(
         &(struct loader_spec){
             .data = &d, .order = &own, .rank = rank, .part = part, .first_step = first_step, .ahead = ahead},
@@ -69,6 +69,8 @@ static void follow(bool ahead, int part, long first_step, int rank)
     double data_s = 0, before = 0;
     for (long step = first_step; step < first_step + 30; step++) {
         const uint32_t *rows = order_rows(&expected, step, rank);
+        if (!rows)
+            continue;
         for (int p = 0; p < 12; p += part) {
             float x[12];
             int32_t classes[12];
@@ -87,6 +89,11 @@ static void follow(bool ahead, int part, long first_step, int rank)
     order_free(&expected);
 }
 
+static void follow(bool ahead, int part, long first_step, int rank)
+{
+    follow_shares(ahead, part, first_step, rank, NULL);
+}
+
 static void test_follows_the_order(void **state)
 {
     (void)state;
@@ -95,6 +102,8 @@ static void test_follows_the_order(void **state)
         follow(ahead, 12, 0, 1);
         follow(ahead, 4, 0, 1);    /* three parts a step */
         follow(ahead, 6, 1001, 0); /* resumed in a later epoch */
+        follow_shares(ahead, 4, 0, 1, (const int[]){3, 1});
+        follow_shares(ahead, 12, 5, 1, (const int[]){5, 1}); /* where it has none left */
     }
 }
 
