@@ -26,7 +26,7 @@ static void user_name(const struct sched_job *j, char name[NAME])
     if (j->owner >= 0)
         snprintf(name, NAME, "user%lld", j->owner);
     else
-        snprintf(name, NAME, "nobody");
+        snprintf(name, NAME, j->owner == SCHED_YOU ? "you" : "nobody");
 }
 
 static void job_name(const struct sched_job *j, char name[NAME])

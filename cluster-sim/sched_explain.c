@@ -1,5 +1,7 @@
 #include "cluster-sim/sched_explain.h"
 
+#include "cluster-sim/queue_state.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +82,76 @@ char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, 
     }
     if (fclose(f) != 0) {
         error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* The queue at the moment of the submission, after its pass. */
+static bool print_met(FILE *f, const struct sched_config *c, const struct sched_job *jobs,
+                      const struct sched_result *r, int job, struct error *e)
+{
+    const struct sched_job *j = &jobs[job];
+    struct queue_state q;
+    if (!queue_state_at(c, jobs, r, j->submit_s, 1, &q, e))
+        return false;
+    int busy = 0, before = 0;
+    double wanted = 0;
+    bool reached = false;
+    for (int i = 0; i < q.count; i++) {
+        const struct queue_entry *x = &q.entry[i];
+        if (x->job->partition != j->partition)
+            continue;
+        reached = reached || x->job == j;
+        if (x->running)
+            busy += x->job->procs;
+        else if (!reached) {
+            before++;
+            wanted += x->job->procs;
+        }
+    }
+    int all = c->partition[j->partition].procs;
+    fprintf(f, "  then %d of %d processors were busy", busy, all);
+    if (r->jobs[job].start_s > j->submit_s && before == 0)
+        fputs(", and nobody was before it in the queue", f);
+    else if (r->jobs[job].start_s > j->submit_s)
+        fprintf(f, ", and %d job%s that want %.0f processors in all were before it in the queue", before,
+                before == 1 ? "" : "s", wanted);
+    fputc('\n', f);
+    queue_state_free(&q);
+    return true;
+}
+
+char *sched_explain_job(const struct sched_config *c, const struct sched_job *jobs,
+                        const struct sched_result *r, int job, struct error *e)
+{
+    const struct sched_job *j = &jobs[job];
+    const struct sched_record *k = &r->jobs[job];
+    char *text = NULL;
+    size_t length;
+    FILE *f = open_memstream(&text, &length);
+    if (!f) {
+        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+        return NULL;
+    }
+    fprintf(f, "job %lld", j->id);
+    if (j->array > 0)
+        fprintf(f, ", task %d", j->task);
+    fprintf(f, ": asked for %d processor%s and %.0f s at %.0f s\n", j->procs, j->procs > 1 ? "s" : "",
+            j->limit_s, j->submit_s);
+    bool ok = print_met(f, c, jobs, r, job, e);
+    if (!isnan(k->promised_s))
+        fprintf(f, "  as the first of the queue it was promised %.0f s\n", k->promised_s);
+    fprintf(f, "  started at %.0f s, after %.0f s%s\n", k->start_s, k->start_s - j->submit_s,
+            k->backfilled              ? ": it overtook others without delaying the first (backfilling)"
+            : k->start_s > j->submit_s ? ": when it was its turn and its processors were free"
+                                       : ": at once");
+    fprintf(f, "  %s at %.0f s, after %.0f s of the %.0f s it asked for\n",
+            k->killed ? "killed at its limit" : "ended", k->end_s, k->end_s - k->start_s, j->limit_s);
+    if (fclose(f) != 0 || !ok) {
+        if (ok)
+            error_set(e, ERROR_FAILED, "not enough memory for the explanation");
         free(text);
         return NULL;
     }

@@ -14,4 +14,8 @@ const char *sched_bottleneck(const struct sched_result *r);
 char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, const struct sched_result *r,
                     struct error *e);
 
+/* What became of one job, and what it met when it was submitted: who ran, who was before it. As above. */
+char *sched_explain_job(const struct sched_config *c, const struct sched_job *jobs,
+                        const struct sched_result *r, int job, struct error *e);
+
 #endif

@@ -26,7 +26,7 @@
 #include "engine/base/error.h"
 
 enum sched_policy { SCHED_FIFO, SCHED_EASY, SCHED_PRIORITY, SCHED_FAIRSHARE };
-enum { SCHED_MAX_PARTITIONS = 16, SCHED_MAX_PROCS = 100000000 };
+enum { SCHED_MAX_PARTITIONS = 16, SCHED_MAX_PROCS = 100000000, SCHED_YOU = -2 };
 
 struct sched_job {
     long long id;
@@ -40,7 +40,8 @@ struct sched_job {
     int task;        /* which task */
     int array_limit; /* how many of them may run at once; 0: all */
     int line;        /* where a file told of it; 0: none did */
-    long long owner; /* the user and the program as the trace numbers them, for people; < 0: unknown */
+    long long owner; /* the user and the program as the trace numbers them, for people; -1: unknown;
+                      * SCHED_YOU: who asks what would be */
     long long program;
 };
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- from a trace --- */
 
@@ -86,6 +87,41 @@ void workload_free(struct workload *w)
     free(w->jobs);
     free(w->from);
     *w = (struct workload){0};
+}
+
+bool workload_add(struct workload *w, const struct sched_job *job, int tasks, int *first, struct error *e)
+{
+    int added = tasks > 0 ? tasks : 1, at = w->count;
+    size_t room = (size_t)w->count + (size_t)added + 1;
+    struct sched_job *jobs = realloc(w->jobs, room * sizeof *jobs);
+    if (jobs)
+        w->jobs = jobs;
+    int *from = realloc(w->from, room * sizeof *from);
+    if (from)
+        w->from = from;
+    if (!jobs || !from)
+        return error_set(e, ERROR_FAILED, "not enough memory for %d jobs more", added);
+    long long id = 0;
+    for (int i = 0; i < w->count; i++)
+        if (jobs[i].id > id)
+            id = jobs[i].id;
+    while (at > 0 && jobs[at - 1].submit_s > job->submit_s)
+        at--;
+    memmove(jobs + at + added, jobs + at, (size_t)(w->count - at) * sizeof *jobs);
+    memmove(from + at + added, from + at, (size_t)(w->count - at) * sizeof *from);
+    for (int i = 0; i < added; i++) {
+        struct sched_job *j = &jobs[at + i];
+        *j = *job;
+        j->id = id + 1;
+        j->user = w->users;
+        j->array = tasks > 0 ? id + 1 : 0;
+        j->task = i;
+        from[at + i] = -1;
+    }
+    w->count += added;
+    w->users++;
+    *first = at;
+    return true;
 }
 
 /* --- made up --- */
@@ -184,6 +220,18 @@ bool workload_make_up(const struct workload_model *m, struct swf *trace, struct 
 
 /* --- a schedule as a trace --- */
 
+/* A line for a job that no trace told of. */
+static void unknown_job(const struct sched_job *job, struct swf_job *j)
+{
+    for (int k = 0; k < SWF_FIELDS; k++)
+        j->field[k] = -1;
+    j->number = (double)job->id;
+    j->submit_s = job->submit_s;
+    j->procs_asked = job->procs;
+    j->time_asked_s = job->limit_s;
+    j->status = 1;
+}
+
 bool workload_to_trace(const struct swf *trace, const struct workload *w, const struct sched_config *c,
                        const struct sched_result *r, struct swf *to, struct error *e)
 {
@@ -197,7 +245,10 @@ bool workload_to_trace(const struct swf *trace, const struct workload *w, const 
     ok = ok && swf_add_header(to, line, e);
     for (int i = 0; ok && i < w->count; i++) {
         struct swf_job *j = &to->jobs[to->count++];
-        *j = trace->jobs[w->from[i]];
+        if (w->from[i] >= 0)
+            *j = trace->jobs[w->from[i]];
+        else
+            unknown_job(&w->jobs[i], j);
         j->wait_s = r->jobs[i].start_s - w->jobs[i].submit_s;
         j->run_s = r->jobs[i].end_s - r->jobs[i].start_s;
         j->procs = w->jobs[i].procs;

@@ -15,7 +15,7 @@
 
 struct workload {
     struct sched_job *jobs;
-    int *from; /* which of the trace's jobs each is */
+    int *from; /* which of the trace's jobs each is; -1: none, it was added */
     int count;
     int left_out;
     int users;
@@ -25,6 +25,10 @@ struct workload {
 bool workload_from_trace(const struct swf *trace, int partitions, bool exact, struct workload *w,
                          struct error *e);
 void workload_free(struct workload *w);
+
+/* Adds a job of a new user behind all that were submitted at the same time or before: so many tasks of an array, or a
+ * single job (tasks 0). Its id is one more than the largest there is. *first: its place. */
+bool workload_add(struct workload *w, const struct sched_job *job, int tasks, int *first, struct error *e);
 
 /*
  * A made-up trace. Sizes and run times as in U. Lublin and D. Feitelson, The workload on parallel supercomputers, JPDC

@@ -20,10 +20,11 @@
 
 struct question {
     char trace[PATH_MAX], policy[32], backfill[16], weights[256], partitions[512], half_life[32], at[32],
-        view[32], out[PATH_MAX];
+        view[32], out[PATH_MAX], submit[128];
+    long job;
     int procs, procs_per_node;
     bool exact, enforce, explain, json;
-    bool procs_given, at_given, view_given;
+    bool procs_given, at_given, view_given, job_given;
 };
 
 /* "made-up:JOBS[:LOAD[:SEED]]" */
@@ -139,14 +140,66 @@ struct answer {
     struct sched_config config;
     struct sched_result result;
     double took_s;
+    int asked, tasks; /* the job that is asked about, or -1; how many tasks it has */
 };
+
+/* "PROCS:LIMIT[:RUN][*TASKS[%MOST]]@TIME" */
+static bool read_job(const struct question *q, struct sched_job *j, int *tasks, struct error *e)
+{
+    char text[sizeof q->submit], *at, *times, *limit, *run, *most, *end = NULL;
+    memcpy(text, q->submit, sizeof text);
+    *j = (struct sched_job){.owner = SCHED_YOU, .program = -1};
+    *tasks = 0;
+    bool ok = (at = strchr(text, '@')) != NULL;
+    if (ok)
+        *at++ = '\0';
+    if (ok && (times = strchr(text, '*'))) {
+        *times++ = '\0';
+        if ((most = strchr(times, '%'))) {
+            *most++ = '\0';
+            j->array_limit = (int)strtol(most, &end, 10);
+            ok = end != most && !*end && j->array_limit > 0;
+        }
+        *tasks = (int)strtol(times, &end, 10);
+        ok = ok && end != times && !*end && *tasks > 0 && *tasks <= 1000000;
+    }
+    if (ok && (limit = strchr(text, ':'))) {
+        *limit++ = '\0';
+        if ((run = strchr(limit, ':')))
+            *run++ = '\0';
+        j->procs = (int)strtol(text, &end, 10);
+        ok = end != text && !*end && j->procs > 0 && units_seconds(limit, &j->limit_s) &&
+             units_seconds(run ? run : limit, &j->run_s) && units_seconds(at, &j->submit_s);
+    } else
+        ok = false;
+    return ok ||
+           error_set(
+               e, ERROR_INPUT,
+               "--submit: expected PROCESSORS:LIMIT[:RUN][*TASKS[%%MOST]]@TIME such as 16:2h:50min@700000 or "
+               "1:10min*20%%4@3h, got '%s'",
+               q->submit);
+}
+
+/* Finds or adds the job that is asked about. */
+static bool ask(const struct question *q, struct answer *a, struct error *e)
+{
+    struct sched_job job;
+    a->asked = -1;
+    if (*q->submit)
+        return read_job(q, &job, &a->tasks, e) && workload_add(&a->jobs, &job, a->tasks, &a->asked, e);
+    for (int i = 0; q->job_given && i < a->jobs.count && a->asked < 0; i++)
+        if (a->jobs.jobs[i].id == q->job)
+            a->asked = i;
+    return !q->job_given || a->asked >= 0 ||
+           error_set(e, ERROR_INPUT, "--job: %s has no job %ld that can be simulated", q->trace, q->job);
+}
 
 static bool work_out(const struct question *q, struct answer *a, struct error *e)
 {
     bool made_up = !strncmp(q->trace, "made-up:", strlen("made-up:"));
     if (!(made_up ? make_up(q, &a->trace, e) : swf_read(q->trace, &a->trace, e)) ||
         !configure(q, &a->trace, &a->config, e) ||
-        !workload_from_trace(&a->trace, a->config.partitions, q->exact, &a->jobs, e))
+        !workload_from_trace(&a->trace, a->config.partitions, q->exact, &a->jobs, e) || !ask(q, a, e))
         return false;
     double from = timing_now();
     if (!sched_run(&a->config, a->jobs.jobs, a->jobs.count, made_up ? NULL : q->trace, &a->result, e))
@@ -174,6 +227,35 @@ static bool write_out(const struct question *q, const struct answer *a, struct e
     return ok;
 }
 
+/* The job that was asked about; of an array its first task, and when the last one ends. */
+static double last_end(const struct answer *a)
+{
+    double last = 0;
+    for (int i = 0; i == 0 || i < a->tasks; i++)
+        last = fmax(last, a->result.jobs[a->asked + i].end_s);
+    return last;
+}
+
+static bool put_asked(json_t *event, const struct answer *a, struct error *e)
+{
+    const struct sched_record *k = &a->result.jobs[a->asked];
+    char *why = sched_explain_job(&a->config, a->jobs.jobs, &a->result, a->asked, e);
+    if (!why)
+        return false;
+    json_t *job = json_object();
+    event_set_integer(job, "id", a->jobs.jobs[a->asked].id);
+    event_set_number(job, "wait_s", k->start_s - a->jobs.jobs[a->asked].submit_s);
+    event_set_number(job, "start_s", k->start_s);
+    event_set_number(job, "end_s", last_end(a));
+    event_set_number(job, "promised_s", k->promised_s);
+    json_object_set_new(job, "backfilled", json_boolean(k->backfilled));
+    json_object_set_new(job, "killed", json_boolean(k->killed));
+    event_set_text(job, "explain", why);
+    json_object_set_new(event, "job", job);
+    free(why);
+    return true;
+}
+
 static bool print_event(const struct question *q, const struct answer *a, struct error *e)
 {
     const struct sched_result *r = &a->result;
@@ -194,6 +276,10 @@ static bool print_event(const struct question *q, const struct answer *a, struct
     event_set_integer(event, "backfilled", r->backfilled);
     event_set_integer(event, "killed", r->killed);
     event_set_text(event, "bottleneck", sched_bottleneck(r));
+    if (a->asked >= 0 && !put_asked(event, a, e)) {
+        json_decref(event);
+        return false;
+    }
     if (q->explain) {
         char *why = sched_explain(&a->config, a->jobs.jobs, r, e);
         if (!why) {
@@ -230,6 +316,15 @@ static bool print_text(const struct question *q, const struct answer *a, struct 
         printf("  %-16s %12d\n", "backfilled", r->backfilled);
     if (a->config.enforce_limits)
         printf("  %-16s %12d    (at their limit)\n", "killed", r->killed);
+    if (a->asked >= 0) {
+        char *why = sched_explain_job(&a->config, a->jobs.jobs, r, a->asked, e);
+        if (!why)
+            return false;
+        fputs(why, stdout);
+        free(why);
+        if (a->tasks > 1)
+            printf("  the last of its %d tasks ended at %.0f s\n", a->tasks, last_end(a));
+    }
     if (q->explain) {
         char *why = sched_explain(&a->config, a->jobs.jobs, r, e);
         if (!why)
@@ -297,6 +392,10 @@ int cli_sim_trace(int argc, char **argv)
          "of what users have used (168h)", NULL, NULL},
         {"partitions", "LIST", OPTION_TEXT, q.partitions, sizeof q.partitions, 0, 0,
          "NAME=PROCS[:LIMIT],...: field 16 (or 15) of a job says which", NULL, NULL},
+        {"submit", "SPEC", OPTION_TEXT, q.submit, sizeof q.submit, 0, 0,
+         "a job of yours among them: PROCS:LIMIT[:RUN][*TASKS[%MOST]]@TIME", NULL, NULL},
+        {"job", "ID", OPTION_LONG, &q.job, 0, 0, 9007199254740992.0, "what became of a job, and why",
+         &q.job_given, NULL},
         {"at", "TIME", OPTION_TEXT, q.at, sizeof q.at, 0, 0, "on the trace's clock: show the queue then",
          &q.at_given, NULL},
         {"view", "V", OPTION_TEXT, q.view, sizeof q.view, 0, 0,

@@ -47,6 +47,18 @@ check "has its waits" grep -qx '3 1 9 4 4 -1 -1 4 4 -1 1 3 1 2 1 -1 -1 -1' "$scr
 expect "and is a trace" 0 "$ringside" sim --json --trace "$scratch/out.swf"
 check "with the same waits" test "$(field mean_wait_s)" = 2.8
 
+expect "what if I asked for 10 s" 0 "$ringside" sim --trace "$trace" --submit '1:10:2@5'
+check "in nobody's way, but too long for the hole" has "started at 14 s, after 9 s"
+expect "and for 3 s" 0 "$ringside" sim --trace "$trace" --submit '1:3:2@6'
+check "it starts at once" has "started at 6 s, after 0 s: it overtook others"
+expect "an array that overruns its limit" 0 "$ringside" sim --trace "$trace" --submit '2:3:9*4%1@20' --enforce-limits
+check "each is killed" has "killed at its limit at 23 s"
+check "one after the other" has "the last of its 4 tasks ended at 32 s"
+expect "a job that cannot be read" 2 "$ringside" sim --trace "$trace" --submit 4@now
+expect "why a job waited" 0 "$ringside" sim --trace "$trace" --job 3
+check "what it was promised" has "as the first of the queue it was promised 10 s"
+expect "no such job" 2 "$ringside" sim --trace "$trace" --job 9
+
 expect "squeue" 0 "$ringside" sim --trace "$trace" --at 6 --view squeue
 check "its head" has "             JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST(REASON)"
 check "who waits" has "                 3     batch     app2    user3 PD       0:00      4 (Resources)"

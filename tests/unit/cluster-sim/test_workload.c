@@ -51,6 +51,48 @@ static void test_from_trace(void **state)
     swf_free(&trace);
 }
 
+/* A job of somebody new goes behind those that were submitted with it or before; an array of three, too. Both come out as
+ * lines of a trace. */
+static void test_add(void **state)
+{
+    (void)state;
+    const char text[] = "1 10 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1\n"
+                        "7 20 -1 100 1 -1 -1 1 100 -1 1 2 1 1 1 1 -1 -1\n"
+                        "3 30 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1\n";
+    struct swf trace, out;
+    struct workload w;
+    struct sched_config c;
+    struct sched_result r;
+    struct error e = {0};
+    int first;
+    assert_true(swf_parse(text, strlen(text), "t", &trace, &e));
+    assert_true(workload_from_trace(&trace, 1, false, &w, &e));
+    const struct sched_job one = {.submit_s = 20, .run_s = 5, .limit_s = 60, .procs = 2, .owner = SCHED_YOU};
+    assert_true(workload_add(&w, &one, 0, &first, &e));
+    assert_int_equal(first, 2);
+    assert_int_equal(w.jobs[2].id, 8);
+    assert_int_equal(w.jobs[2].user, 2);
+    assert_true(w.jobs[2].array == 0 && w.from[2] == -1 && w.from[3] == 2 && w.jobs[3].id == 3);
+    const struct sched_job early = {.submit_s = 0, .run_s = 5, .limit_s = 60, .procs = 1, .array_limit = 1};
+    assert_true(workload_add(&w, &early, 3, &first, &e));
+    assert_int_equal(first, 0);
+    assert_int_equal(w.count, 7);
+    assert_true(w.jobs[0].array == 9 && w.jobs[2].array == 9 && w.jobs[2].task == 2 && w.jobs[3].id == 1);
+    sched_defaults(&c, SCHED_EASY, 2);
+    assert_true(sched_run(&c, w.jobs, w.count, "t", &r, &e));
+    /* one task after the other: 0, 5, 10 */
+    assert_true(r.jobs[0].start_s == 0 && r.jobs[1].start_s == 5 && r.jobs[2].start_s == 10);
+    /* jobs 1 and 7 run from 10 and 20 and end at 110 and 120: the new one wants both processors, job 3 may not delay it */
+    assert_true(r.jobs[5].start_s == 120 && r.jobs[6].start_s == 125);
+    assert_true(workload_to_trace(&trace, &w, &c, &r, &out, &e));
+    assert_true(out.jobs[5].number == 8 && out.jobs[5].wait_s == 100 && out.jobs[5].user == -1);
+    assert_true(out.jobs[5].procs_asked == 2 && out.jobs[5].time_asked_s == 60 && out.jobs[6].number == 3);
+    sched_result_free(&r);
+    workload_free(&w);
+    swf_free(&trace);
+    swf_free(&out);
+}
+
 /* As stated: a quarter serial, most sizes powers of two, the load that was asked for, nobody asks for too little; and a
  * schedule of it that can be written, read and simulated again with the same waits. */
 static void test_made_up(void **state)
@@ -146,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_from_trace),
+        cmocka_unit_test(test_add),
         cmocka_unit_test(test_made_up),
         cmocka_unit_test(test_kth),
     };
