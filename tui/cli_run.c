@@ -36,6 +36,8 @@ static const char more[] =
     "      .steps .evals .ranks\n"
     "  allreduce{ ranks = 2, bytes = {1024, 1048576}, algo = \"ring,mpi\" }   gives a list of .algo .bytes "
     ".time_s\n"
+    "      also iters =, check =, dtype = \"bf16\", collective = \"broadcast\", place = \"both\", buffer =, "
+    "link = \"1Gbps\"\n"
     "  plot{ title = \"...\", x = \"...\", y = \"...\", series = { name = { {x, y}, ... } } }\n"
     "  predict(\"question\", guess)   print(...)   note(\"text\")\n"
     "A file that only defines allreduce(comm, x) runs in every one of --ranks ranks, on a vector of "

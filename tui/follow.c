@@ -3,6 +3,7 @@
 #include "engine/base/event.h"
 #include "engine/launch/launch.h"
 #include "tui/bench_table.h"
+#include "tui/collective_table.h"
 #include "tui/text_plot.h"
 
 #include <errno.h>
@@ -21,13 +22,13 @@ struct follower {
     const struct follow *how;
     struct run_model model;
     bool utf8, terminal;
-    int line_width;    /* of the progress line that stands on the terminal now */
-    int tables;        /* lines of a table that have been printed */
-    char series[32];   /* of the bench's point that was printed last */
-    char heading[384]; /* of the collectives' table */
-    char told[512];    /* the trouble that was told last on standard error */
-    int exit_code;     /* where the run did not go well: what its last event asks for, else 1 */
-    bool ended;        /* its last job event has come, which says: */
+    int line_width;  /* of the progress line that stands on the terminal now */
+    int tables;      /* lines of a table that have been printed */
+    char series[32]; /* of the bench's point that was printed last */
+    struct collective_table collectives;
+    char told[512]; /* the trouble that was told last on standard error */
+    int exit_code;  /* where the run did not go well: what its last event asks for, else 1 */
+    bool ended;     /* its last job event has come, which says: */
     enum run_state state;
     char reason[512];
     long kept_step; /* of the last checkpoint, -1 */
@@ -115,37 +116,6 @@ static void say_run(const struct run_model *m)
         puts(m->slowed);
 }
 
-/* nccl-tests' table with the cost model beside it. A heading where what is measured changes. */
-static void say_collective(struct follower *f, const json_t *event)
-{
-    double bytes = event_number(event, "bytes", 0), time_s = event_number(event, "time_s", NAN);
-    double model = event_number(event, "predicted_s", NAN), error = event_number(event, "error", NAN);
-    double bus = event_number(event, "busbw_bytes_per_s", NAN);
-    double alg = event_number(event, "algbw_bytes_per_s", bytes / time_s);
-    const json_t *inplace = json_object_get(event, "inplace");
-    char heading[sizeof f->heading], algo[64], wrong[16] = "-", predicted[24] = "-";
-    const char *slowed = event_text(event, "slowed", "");
-    snprintf(heading, sizeof heading, "%.20s of %.8s on %lld ranks, %.16s buffers%s%.255s",
-             event_text(event, "op", "allreduce"), event_text(event, "dtype", "f32"),
-             event_integer(event, "ranks", f->model.ranks), event_text(event, "buffer", "engine"),
-             *slowed ? "\n" : "", slowed);
-    if (strcmp(f->heading, heading) != 0) {
-        memcpy(f->heading, heading, sizeof heading);
-        printf("\n%s\n%9s %8s %-18s %3s %8s %8s %6s %6s %5s\n%9s %8s %-18s %3s %8s %8s %6s %6s %5s\n",
-               heading, "bytes", "count", "algo", "", "time", "model", "algbw", "busbw", "error", "", "", "",
-               "", "us", "us", "GB/s", "GB/s", "");
-    }
-    snprintf(algo, sizeof algo, "%s%s%s", event_text(event, "algo", "?"),
-             *event_text(event, "chosen", "") ? ": " : "", event_text(event, "chosen", ""));
-    if (isfinite(error))
-        snprintf(wrong, sizeof wrong, "%.0e", error);
-    if (isfinite(model))
-        snprintf(predicted, sizeof predicted, "%.1f", 1e6 * model);
-    printf("%9.0f %8.0f %-18.18s %3s %8.1f %8s %6.2f %6.2f %5s\n", bytes,
-           event_number(event, "count", bytes / 4), algo, json_is_false(inplace) ? "out" : "in", 1e6 * time_s,
-           predicted, 1e-9 * alg, 1e-9 * bus, wrong);
-}
-
 static void say_cost(const json_t *event)
 {
     printf("%s%s: a message takes %.2f us and %.3g GB/s, adding %.1f GB/s\n",
@@ -208,6 +178,8 @@ static void say(struct follower *f, const json_t *event)
 {
     const char *name = event_name(event), *text = event_text(event, "text", "");
     const char *level = event_text(event, "level", "info");
+    if (strcmp(name, "collective") != 0 && strcmp(name, "hop") != 0)
+        collective_table_break(stdout, &f->collectives);
     if (!strcmp(name, "fault") || (!strcmp(name, "note") && !strcmp(level, "error"))) {
         say_fault(f, event);
     } else if (!strcmp(name, "note")) {
@@ -232,7 +204,9 @@ static void say(struct follower *f, const json_t *event)
                    event_number(event, "t", 0));
     } else if (!strcmp(name, "collective")) {
         clear_line(f);
-        say_collective(f, event);
+        bool both = f->model.have_job && f->model.job.kind == JOB_ALLREDUCE &&
+                    !strcmp(f->model.job.allreduce.place, "both");
+        collective_table_line(stdout, &f->collectives, event, both, f->model.ranks);
     } else if (!strcmp(name, "cost")) {
         clear_line(f);
         say_cost(event);

@@ -97,14 +97,17 @@ static int recorded_training(lua_State *L)
 
 static int recorded_allreduce(lua_State *L)
 {
-    static const char *const numbers[] = {"time_s", "busbw_bytes_per_s", "error", "bytes", NULL};
-    /* As many results as sizes times algorithms were asked for. */
+    static const char *const numbers[] = {
+        "time_s", "busbw_bytes_per_s", "algbw_bytes_per_s", "predicted_s", "error", "bytes", NULL};
+    /* As many results as sizes times algorithms, and in place and out of place, were asked for. */
     lua_Integer sizes = 1, algos = 1;
     if (lua_getfield(L, 1, "bytes") == LUA_TTABLE)
         sizes = (lua_Integer)lua_rawlen(L, -1);
     if (lua_getfield(L, 1, "algo") == LUA_TSTRING)
         for (const char *comma = lua_tostring(L, -1); (comma = strchr(comma, ',')); comma++)
             algos++;
+    if (lua_getfield(L, 1, "place") == LUA_TSTRING && strcmp(lua_tostring(L, -1), "both") == 0)
+        algos *= 2;
     lua_newtable(L);
     for (lua_Integer i = 1; i <= sizes * algos; i++) {
         lua_newtable(L);
@@ -170,17 +173,14 @@ static int api_train(lua_State *L)
 
 static int api_allreduce(lua_State *L)
 {
-    static const struct lua_arg known[] = {{"ranks", LUA_ARG_WHOLE},
-                                           {"bytes", LUA_ARG_WHOLE | LUA_ARG_TABLE},
-                                           {"algo", LUA_ARG_TEXT},
-                                           {"iters", LUA_ARG_WHOLE},
-                                           {"check", LUA_ARG_BOOLEAN},
-                                           {"buffer", LUA_ARG_TEXT},
-                                           {"label", LUA_ARG_TEXT},
-                                           {"trace", LUA_ARG_WHOLE},
-                                           {"link", LUA_ARG_TEXT},
-                                           {"link_latency", LUA_ARG_TEXT},
-                                           {NULL, 0}};
+    static const struct lua_arg known[] = {
+        {"ranks", LUA_ARG_WHOLE},       {"bytes", LUA_ARG_WHOLE | LUA_ARG_TABLE},
+        {"algo", LUA_ARG_TEXT},         {"iters", LUA_ARG_WHOLE},
+        {"check", LUA_ARG_BOOLEAN},     {"buffer", LUA_ARG_TEXT},
+        {"collective", LUA_ARG_TEXT},   {"dtype", LUA_ARG_TEXT},
+        {"place", LUA_ARG_TEXT},        {"label", LUA_ARG_TEXT},
+        {"trace", LUA_ARG_WHOLE},       {"link", LUA_ARG_TEXT},
+        {"link_latency", LUA_ARG_TEXT}, {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "allreduce", known);
     lua_settop(L, 1);

@@ -22,8 +22,11 @@
  *          pause =, device =, label =, detach = true }
  *       -> { ok, run, accuracy, loss, samples_per_s, wall_s, steps = {{step, loss, ...}}, evals, ranks, error }
  *       detach = true returns at once, with { run }
- *   allreduce{ ranks =, bytes = 1048576 | {...}, algo = "ring,mpi", iters =, check =, buffer = }
- *       -> { {algo, bytes, time_s, busbw_bytes_per_s, error}, ..., ok =, run = }
+ *   allreduce{ ranks =, bytes = 1048576 | {...}, algo = "ring,mpi", iters =, check =, buffer = "engine" | "private",
+ *              collective = "allreduce" | "broadcast" | ..., dtype = "f32" | "f64" | "bf16" | "f16",
+ *              place = "in" | "out" | "both", link = "1Gbps", link_latency = "50us", trace =, label = }
+ *       -> { {op, algo, chosen, bytes, count, dtype, inplace, time_s, predicted_s, algbw_bytes_per_s,
+ *             busbw_bytes_per_s, error, slowed, ...}, ..., ok =, run = }: the fields of `collective` events
  *   cluster{ name =, nodes =, topology = "switch" | "fattree:LxH:o" | "torus:XxYxZ" | "dragonfly:GxAxH" | "graph",
  *            network = "10GbE" | bandwidth = "10 Gb/s", latency = "25us", links = { {"node0", "sw"}, ... }, hosts =,
  *            sockets =, cores =, core_flops =, memory =, memory_bandwidth =, gpus =, gpu = "V100-SXM2" | {...},

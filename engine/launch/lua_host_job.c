@@ -7,6 +7,7 @@
 
 #include "engine/base/event.h"
 #include "engine/launch/resume.h"
+#include "engine/spec/collective.h"
 #include "engine/spec/job.h"
 #include "engine/spec/model_lua.h"
 
@@ -148,8 +149,8 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
 
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e)
 {
-    static const char *const keys[] = {"ranks", "iters", "check",        "buffer", "label",
-                                       "trace", "link",  "link_latency", NULL};
+    static const char *const keys[] = {"ranks", "iters", "check", "buffer", "collective",   "dtype",
+                                       "place", "label", "trace", "link",   "link_latency", NULL};
     json_t *bytes = json_object_get(args, "bytes");
     job_defaults(job, JOB_ALLREDUCE);
     if (bytes) {
@@ -159,7 +160,12 @@ bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e
         if (!ok)
             return false;
     }
-    return take_all(args, keys, job, e) && take_as(args, "algo", job, "algos", e) && job_validate(job, e);
+    if (!take_all(args, keys, job, e))
+        return false;
+    const char *ours = collective_algo(collective_named(job->allreduce.collective));
+    if (ours) /* the allreduces' names would not do */
+        snprintf(job->allreduce.algos, sizeof job->allreduce.algos, "mpi,%s", ours);
+    return take_as(args, "algo", job, "algos", e) && job_validate(job, e);
 }
 
 static int ascending(const void *a, const void *b)

@@ -15,7 +15,26 @@ check "latency and bandwidth of messages and of memory" test "$(grep -c '"ev":"c
 
 expect "as a table" 0 "$ringside" allreduce --algo ring,mpi --bytes 1K --iters 2 --check --dtype bf16
 check "of at most 80 columns" test -z "$(awk 'length > 80' <<<"$out")"
-check "that says what it is of" grep -q 'allreduce of bf16 on 2 ranks, engine buffers' <<<"$out"
+check "that says what it is of" grep -q 'allreduce (sum) of bf16 on 2 ranks, engine buffers' <<<"$out"
+
+expect "out of place and in place as a table" 0 "$ringside" allreduce --algo ring,recursive_doubling,mpi --place both \
+    --bytes 1K,64K --iters 2 --check
+check "of at most 80 columns" test -z "$(awk 'length > 80' <<<"$out")"
+check "side by side" test "$(grep -cE '^(ring|recursive_doubling|mpi) ( +[0-9.e+-]+){10}$' <<<"$out")" = 6
+check "under a line for each size" grep -q '^65536 B, 16384 elements$' <<<"$out"
+
+cat >"$scratch/both.lua" <<'LUA'
+local r = allreduce{ ranks = 2, bytes = {1024}, algo = "ring", dtype = "f64", place = "both", iters = 2, check = true }
+for _, c in ipairs(r) do print(c.op, c.algo, c.dtype, c.inplace, c.bytes == 1024, c.count, c.error < 1e-15, c.predicted_s > 0) end
+local b = allreduce{ ranks = 2, bytes = 64, collective = "broadcast", iters = 2 }
+for _, c in ipairs(b) do print(c.op, c.algo) end
+print(pcall(allreduce, { dtype = "f8" }))
+LUA
+expect "allreduce{} of a script" 0 "$ringside" run "$scratch/both.lua"
+check "takes a type and a place" grep -q $'allreduce\tring\tf64\tfalse\ttrue\t128\ttrue\ttrue' <<<"$out"
+check "and gives both back" grep -q $'allreduce\tring\tf64\ttrue\ttrue\t128\ttrue\ttrue' <<<"$out"
+check "another collective, by us and by MPI" test "$(grep -cE $'^broadcast\t(mpi|tree)$' <<<"$out")" = 2
+check "no type that there is none of" grep -q 'dtype: expected f32, f64' <<<"$out"
 
 for collective in broadcast reduce allgather reduce_scatter alltoall barrier; do
     expect "$collective on 3 ranks, checked" 0 "$ringside" allreduce --collective $collective --ranks 3 --bytes 12,3K \
