@@ -421,6 +421,8 @@ static void fold_fault(struct run_model *m, const json_t *event)
         {"dead", "has ended unexpectedly"},
         {"stopped", "is stopped and does not answer"},
         {"slow", "is much slower than the others"},
+        {"stuck", "is stuck in the learner's function"},
+        {"silent", "gives no sign of life"},
         {"mismatch", "has other numbers than the others"},
         {"deadlock", "waits for ever"},
     };

@@ -42,7 +42,7 @@ json_t *lua_guard_fault(const struct event_sink *sink, int rank, double seconds)
     json_t *event = sink_event(sink, "fault");
     lua_guard_sentence(rank, seconds, text, sizeof text);
     event_set_integer(event, "rank", rank);
-    event_set_text(event, "kind", "slow");
+    event_set_text(event, "kind", "stuck");
     event_set_text(event, "text", text);
     return event;
 }

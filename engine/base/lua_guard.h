@@ -23,7 +23,7 @@ void lua_guard_leave(struct lua_guard *g);
 
 /* "rank 2 has computed for 13 s without ..." */
 void lua_guard_sentence(int rank, double seconds, char *text, size_t size);
-/* {"ev":"fault","kind":"slow", ...} with that sentence. */
+/* {"ev":"fault","kind":"stuck", ...} with that sentence. */
 json_t *lua_guard_fault(const struct event_sink *sink, int rank, double seconds);
 
 #endif

@@ -53,6 +53,7 @@ void lua_judge_rank(struct lua_rank *r, const struct lua_case *c, int rank, stru
     report->rank = rank;
     report->messages = tally->messages, report->bytes = tally->bytes, report->strangers = tally->strangers;
     report->hop_count = tally->hop_count;
+    report->stuck = *lua_rank_failure(r) && lua_rank_expired(r);
     report->finished = lua_rank_wait(r).finished && !*lua_rank_failure(r);
     snprintf(report->failure, sizeof report->failure, "%.690s", lua_rank_failure(r));
     for (long i = 0; i < c->length; i++) {

@@ -17,6 +17,7 @@ struct lua_report {
     int rank;
     int finished; /* its function returned; else the figures say how far it came */
     int right;
+    int stuck;        /* it was stopped, having computed for too long */
     double max_error; /* against the exact sum; infinite where an element is no number */
     long messages, bytes, strangers;
     int hop_count; /* hops it has logged */

@@ -152,6 +152,11 @@ const struct lua_tally *lua_rank_tally(const struct lua_rank *r)
     return r->comm.tally;
 }
 
+bool lua_rank_expired(const struct lua_rank *r)
+{
+    return lua_sandbox_expired(r->sandbox);
+}
+
 const char *lua_rank_failure(const struct lua_rank *r)
 {
     return r->failure;

@@ -66,6 +66,8 @@ unsigned lua_rank_progress(const struct lua_rank *r);
 const struct lua_tally *lua_rank_tally(const struct lua_rank *r);
 /* After FAILED: what happened, with file and line. */
 const char *lua_rank_failure(const struct lua_rank *r);
+/* After FAILED: whether it had computed for too long. */
+bool lua_rank_expired(const struct lua_rank *r);
 /* Where the learner's code is: a line, 0 unknown. */
 int lua_rank_line(const struct lua_rank *r);
 

@@ -87,6 +87,11 @@ static void look_at_clock(lua_State *L, lua_Debug *ar)
     luaL_error(L, LUA_MESSAGE_TOO_LONG, s->seconds);
 }
 
+bool lua_sandbox_expired(const struct lua_sandbox *s)
+{
+    return s->expired;
+}
+
 void lua_sandbox_clock_start(struct lua_sandbox *s)
 {
     s->deadline = s->seconds > 0 ? monotonic() + s->seconds : 0;

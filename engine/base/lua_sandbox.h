@@ -62,6 +62,9 @@ void lua_sandbox_clock_start(struct lua_sandbox *s);
 void lua_sandbox_clock_hold(struct lua_sandbox *s);
 void lua_sandbox_clock_go_on(struct lua_sandbox *s);
 
+/* Whether the limit was reached, and the code stopped for it. */
+bool lua_sandbox_expired(const struct lua_sandbox *s);
+
 /* Turns Lua's message (may be NULL) of an error at `line` (0: the message says) into a fault. */
 void lua_sandbox_explain(struct lua_sandbox *s, const char *message, int line, struct lua_fault *f);
 /* The line the innermost Lua function of a (failed) thread is in; 0: none. */

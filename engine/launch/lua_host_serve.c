@@ -54,7 +54,7 @@ static void take_event(struct lua_host *h, struct nested *n, json_t *event)
         snprintf(n->sentence, sizeof n->sentence, "%s", event_text(event, "text", ""));
     if (event_is(event, "job") && !*n->sentence) /* the last one says why it failed */
         snprintf(n->sentence, sizeof n->sentence, "%s", event_text(event, "reason", ""));
-    if (event_is(event, "fault") && strcmp(event_text(event, "kind", ""), "slow") == 0)
+    if (event_is(event, "fault") && strcmp(event_text(event, "kind", ""), "stuck") == 0)
         n->slow = true;
     if (event_is(event, "done"))
         n->done = json_incref(event);

@@ -21,7 +21,7 @@ const char machine_mpi_cure[] =
 
 void plan_init(struct plan *p)
 {
-    *p = (struct plan){.silent_s = 20, .stop_s = 10, .kill_s = 5};
+    *p = (struct plan){.silent_s = 7, .stop_s = 10, .kill_s = 5};
 }
 
 static char *copy_text(const char *text)

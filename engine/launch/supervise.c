@@ -21,6 +21,8 @@ enum { TICK_MS = 250, QUEUE_TICK_MS = 500 };
 /* Seconds for what is left in the pipes of a worker that has ended, and for which a rank may stay stopped. */
 #define DRAIN_S 1.0
 #define STOPPED_S 3.0
+/* Rank 0 notices that of all others, and knows what they hold up: it goes first. */
+#define OTHERS_STOPPED_S 5.0
 /* A loop that has not come round for so long was itself stopped: the silence of the ranks says nothing. */
 #define OWN_GAP_S 5.0
 
@@ -53,13 +55,13 @@ static void watch_ranks(struct supervisor *s, double now)
             s->rank_stopped[rank] = 0;
         } else if (s->rank_stopped[rank] == 0) {
             s->rank_stopped[rank] = now;
-        } else if (now - s->rank_stopped[rank] >= STOPPED_S) {
+        } else if (now - s->rank_stopped[rank] >= (rank == 0 ? STOPPED_S : OTHERS_STOPPED_S)) {
             char text[256];
             snprintf(text, sizeof text,
                      "rank %d on %.100s has been stopped (SIGSTOP): every other rank waits for it, so the "
                      "job ends",
                      rank, s->status.host);
-            supervisor_fault(s, rank, "", "stopped", text);
+            supervisor_fault(s, rank, "", "stopped", s->waiting_for, text);
             supervisor_give_up(s, text);
             return;
         }
@@ -70,7 +72,7 @@ static void watch_ranks(struct supervisor *s, double now)
                  "rank 0 on %.100s has given no sign of life for %.0f s; it hangs or its host does, so the "
                  "job ends",
                  s->status.host, now - s->last_alive);
-        supervisor_fault(s, 0, "", "silent", text);
+        supervisor_fault(s, 0, "", "silent", s->waiting_for, text);
         supervisor_give_up(s, text);
     }
 }

@@ -13,11 +13,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The rank that mpirun names, unless the ranks themselves have told of a fault. */
+/* The rank that mpirun names, with its signal; the ranks themselves may have told of it, without. */
 static void name_dead_rank(struct supervisor *s)
 {
     const struct mpirun_log *m = &s->mpirun;
-    if (s->cancelled || !m->found || m->rank < 0 || s->fault_rank == m->rank || s->stage >= STAGE_TERM)
+    bool told = s->fault_rank >= 0;
+    if (s->cancelled || !m->found || m->rank < 0 || s->stage >= STAGE_TERM)
+        return;
+    if (told && (s->fault_rank != m->rank || !m->signal))
         return;
     if (m->signal == 0 && *s->sentence)
         return; /* it ended by itself, with a sentence */
@@ -34,8 +37,11 @@ static void name_dead_rank(struct supervisor *s)
         snprintf(text, sizeof text, "rank %d on %.64s ended with exit code %d; the log is %.300s/log",
                  m->rank, host, m->exit_code, s->dir);
     }
-    supervisor_fault(s, m->rank, m->host, "dead", text);
-    snprintf(s->sentence, sizeof s->sentence, "%s", text);
+    if (told)
+        snprintf(s->sentence, sizeof s->sentence, "%s%s%s", text,
+                 *s->waiting_for ? "; the others wait for: " : "", s->waiting_for);
+    else
+        supervisor_fault(s, m->rank, m->host, "dead", s->waiting_for, text);
 }
 
 static void explain_failure(struct supervisor *s)

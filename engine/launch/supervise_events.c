@@ -67,15 +67,21 @@ json_t *supervisor_job_event(enum run_state state, double t, const char *reason)
     return event;
 }
 
-void supervisor_fault(struct supervisor *s, int rank, const char *host, const char *kind, const char *text)
+void supervisor_fault(struct supervisor *s, int rank, const char *host, const char *kind,
+                      const char *waiting_for, const char *text)
 {
+    char all[1024];
+    snprintf(all, sizeof all, "%s%s%s", text, *waiting_for ? "; the others wait for: " : "", waiting_for);
     json_t *event = event_new("fault", -1);
     event_set_integer(event, "rank", rank);
     event_set_text(event, "host", *host ? host : s->status.host);
     event_set_text(event, "kind", kind);
-    event_set_text(event, "text", text);
+    if (*waiting_for)
+        event_set_text(event, "waiting_for", waiting_for);
+    event_set_text(event, "text", all);
     supervisor_append(s, event);
     s->fault_rank = rank;
+    snprintf(s->sentence, sizeof s->sentence, "%s", all);
 }
 
 bool supervisor_beat(struct supervisor *s, enum run_state state)
@@ -121,9 +127,15 @@ void supervisor_take_event(void *self, char *line, size_t length)
         s->done = event;
         return;
     }
-    bool is_fault = !strcmp(name, "fault");
-    if (is_fault)
+    bool is_fault = !strcmp(name, "fault") && strcmp(event_text(event, "kind", ""), "slow") != 0;
+    if (is_fault && s->stage >= STAGE_TERM) { /* that ranks end now is no news */
+        json_decref(event);
+        return;
+    }
+    if (is_fault) {
         s->fault_rank = (int)event_integer(event, "rank", -1);
+        snprintf(s->waiting_for, sizeof s->waiting_for, "%s", event_text(event, "waiting_for", ""));
+    }
     if (is_fault || (!strcmp(name, "note") && !strcmp(event_text(event, "level", ""), "error"))) {
         const char *text = event_text(event, "text", "");
         if (*text)
@@ -135,6 +147,10 @@ void supervisor_take_event(void *self, char *line, size_t length)
 void supervisor_take_text(void *self, char *line, size_t length)
 {
     struct supervisor *s = self;
+    static const char sign[] = "hears nothing of rank 0 and waits for ";
+    const char *waits = strstr(line, sign);
+    if (waits && s->fault_rank < 0)
+        snprintf(s->waiting_for, sizeof s->waiting_for, "%s", waits + strlen(sign));
     mpirun_log_line(&s->mpirun, line);
     runlog_line(&s->log, line, length);
 }

@@ -32,11 +32,12 @@ struct supervisor {
     bool heartbeats;    /* rank 0 sends them: its silence means something */
     bool stream_broken; /* the disk is full: only the last words are tried */
     int status_failures;
-    json_t *done;         /* held back */
-    char sentence[512];   /* why it fails, as the worker or we know it */
-    int fault_rank;       /* of the last fault, -1 */
-    pid_t *rank_pids;     /* by rank, 0: not found yet */
-    double *rank_stopped; /* since when, 0: it is not */
+    json_t *done;          /* held back */
+    char sentence[1024];   /* why it fails, as the worker or we know it */
+    int fault_rank;        /* of the last fault, -1 */
+    char waiting_for[400]; /* what the ranks have said that they wait for rank 0 for */
+    pid_t *rank_pids;      /* by rank, 0: not found yet */
+    double *rank_stopped;  /* since when, 0: it is not */
     int ranks_found;
 };
 
@@ -51,8 +52,9 @@ void supervisor_append(struct supervisor *s, json_t *event);
 void supervisor_note(struct supervisor *s, const char *level, const char *text);
 /* A new `job` event; t < 0: now. */
 json_t *supervisor_job_event(enum run_state state, double t, const char *reason);
-/* host "": this one. */
-void supervisor_fault(struct supervisor *s, int rank, const char *host, const char *kind, const char *text);
+/* host "": this one; waiting_for "": not known. The text gets it, too. */
+void supervisor_fault(struct supervisor *s, int rank, const char *host, const char *kind,
+                      const char *waiting_for, const char *text);
 /* Writes status.json. */
 bool supervisor_beat(struct supervisor *s, enum run_state state);
 /* Lines of the worker's standard output and standard error. */

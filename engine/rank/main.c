@@ -64,7 +64,7 @@ static int run(const char *rundir, struct comm *comm, struct event_sink *sink)
     struct job job;
     job_defaults(&job, JOB_TRAIN);
     bool right = true, ok = job_load(&job, rundir, &e) && slow_down(&job, comm, sink, &e);
-    struct heartbeat *heartbeat = comm_rank(comm) == 0 ? heartbeat_start(sink) : NULL;
+    struct heartbeat *heartbeat = heartbeat_start(comm, sink);
     ok = ok && work(&job, rundir, comm, sink, &right, &e);
     job_clear(&job);
     if (ok) {
@@ -74,11 +74,13 @@ static int run(const char *rundir, struct comm *comm, struct event_sink *sink)
     }
     fprintf(stderr, "ringside-rank: rank %d: %s\n", comm_rank(comm), e.text);
     fflush(stderr);
-    if (comm_rank(comm) == 0)
+    heartbeat_settle(heartbeat);
+    if (comm_rank(comm) != 0)
+        comm_fail(comm, e.text, TELL_RANK_0_S);
+    else if (heartbeat_claim(heartbeat))
         say_failed(sink, &e);
     else
-        comm_fail(comm, e.text, TELL_RANK_0_S);
-    heartbeat_stop(heartbeat);
+        pause(); /* the heartbeat's thread ends the process */
     /* Where all ranks fail alike, rank 0 ends the job; where this one fails alone, rank 0 does once it has heard. */
     if (comm_rank(comm) != 0)
         sleep(1);
@@ -114,6 +116,11 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--probe") == 0)
         return rank_probe(&argc, &argv, channel);
 
+    /* In all threads, those of MPI too: the heartbeat's takes it. */
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
     struct error e = {0};
     struct comm *comm = comm_open(&argc, &argv, &e);
     if (!comm) {

@@ -193,10 +193,25 @@ int referee_silent(const struct referee *r, double *seconds)
     for (int i = 0; i < r->c.ranks; i++) {
         const struct seat *s = &r->seats[i];
         *seconds = now - s->heard;
-        if (!s->news.ended && *seconds > lua_sandbox_seconds() + RANK_SCRIPT_GRACE_S)
+        if (!s->news.ended && *seconds > RANK_SCRIPT_SHARE * lua_sandbox_seconds() + RANK_SCRIPT_GRACE_S)
             return i;
     }
     return -1;
+}
+
+void referee_waiting_for(const struct referee *r, int rank, char *text, size_t size)
+{
+    size_t used = 0;
+    snprintf(text, size, "nothing yet");
+    for (int i = 0; i < r->c.ranks && used < size; i++) {
+        const struct rank_news *news = &r->seats[i].news;
+        const struct lua_wait *w = &news->wait;
+        if (i == rank || news->ended || !(w->sending || w->receiving))
+            continue;
+        used +=
+            (size_t)snprintf(text + used, size - used, "%srank %d waits to %s rank %d", used ? ", " : "", i,
+                             w->receiving ? "receive from" : "send to", w->receiving ? w->from : w->to);
+    }
 }
 
 const struct lua_report *referee_reports(const struct referee *r)

@@ -1,5 +1,6 @@
 #include "engine/rank/rank_script.h"
 
+#include "engine/base/activity.h"
 #include "engine/base/event.h"
 #include "engine/base/lua_guard.h"
 #include "engine/base/rundir.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NEWS_EVERY_S 0.2
 #define LOOK_EVERY_S 0.1
@@ -99,8 +101,12 @@ static bool step(struct worker *w, const struct lua_case *c)
     bool moved = progress != w->news.progress || state != LUA_RANK_WAITING || w->waiting_since <= 0;
     w->news.progress = progress;
     w->news.wait = lua_rank_wait(w->rank);
-    if (moved)
+    if (moved) {
         w->waiting_since = rank_clock();
+        activity_learner(comm_activity(w->comm), lua_rank_line(w->rank),
+                         w->news.wait.sending ? w->news.wait.to : -1,
+                         w->news.wait.receiving ? w->news.wait.from : -1);
+    }
     w->news.waited_s = rank_clock() - w->waiting_since;
     if (state != LUA_RANK_WAITING) {
         w->news.ended = 1;
@@ -227,11 +233,51 @@ static _Noreturn void give_up(struct worker *w)
     comm_abort(w->comm, 1);
 }
 
+/* All ranks of a script are on this host. */
+static void set_host(json_t *fault)
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    event_set_text(fault, "host", host);
+}
+
+static void set_waiting_for(const struct worker *w, json_t *fault, int rank)
+{
+    char waits[400];
+    referee_waiting_for(w->referee, rank, waits, sizeof waits);
+    event_set_text(fault, "waiting_for", waits);
+}
+
+/* A rank that was stopped by its own sandbox, whose sentence names file and line. */
+static void tell_stuck(struct worker *w, const struct lua_case *c)
+{
+    const struct lua_report *reports = referee_reports(w->referee);
+    for (int i = 0; i < c->ranks; i++) {
+        if (!reports[i].stuck)
+            continue;
+        json_t *fault = sink_event(w->sink, "fault");
+        event_set_integer(fault, "rank", i);
+        set_host(fault);
+        event_set_text(fault, "kind", "stuck");
+        set_waiting_for(w, fault, i);
+        char text[1500];
+        snprintf(text, sizeof text, "%s; meanwhile %s", w->verdict.sentence,
+                 event_text(fault, "waiting_for", ""));
+        event_set_text(fault, "text", text);
+        event_set_integer(fault, "case", c->number);
+        sink_emit(w->sink, fault, NULL);
+        w->verdict.told = true;
+        return;
+    }
+}
+
 static void end_in_deadlock(struct worker *w, const struct lua_case *c, const struct lua_deadlock *d)
 {
     const struct lua_report *reports = referee_reports(w->referee);
     lua_verdict_add(&w->verdict, c, reports, d);
-    sink_emit(w->sink, lua_judge_fault(w->sink, c, d, &w->verdict), NULL);
+    json_t *fault = lua_judge_fault(w->sink, c, d, &w->verdict);
+    set_host(fault);
+    sink_emit(w->sink, fault, NULL);
     sink_emit(w->sink, lua_judge_event(w->sink, c, reports, d), NULL);
     give_up(w);
 }
@@ -241,6 +287,8 @@ static void end_in_silence(struct worker *w, const struct lua_case *c, int rank,
     struct lua_report *reports = calloc((size_t)c->ranks, sizeof *reports);
     json_t *fault = lua_guard_fault(w->sink, rank, seconds);
     event_set_integer(fault, "case", c->number);
+    set_host(fault);
+    set_waiting_for(w, fault, rank);
     sink_emit(w->sink, fault, NULL);
     if (reports) {
         memcpy(reports, referee_reports(w->referee), (size_t)c->ranks * sizeof *reports);
@@ -269,6 +317,7 @@ static void look(struct worker *w, const struct lua_case *c)
     }
     if (referee_failed(w->referee)) {
         lua_verdict_add(&w->verdict, c, referee_reports(w->referee), NULL);
+        tell_stuck(w, c);
         sink_emit(w->sink, lua_judge_event(w->sink, c, referee_reports(w->referee), NULL), NULL);
         give_up(w);
     }
@@ -312,7 +361,7 @@ static bool referee_case(struct worker *w, const struct lua_case *c, struct erro
 static bool lead(struct worker *w, struct error *e)
 {
     /* Rank 0 stuck in a text pattern could watch nobody. */
-    w->guard = lua_guard_start(w->sink, lua_sandbox_seconds() + RANK_SCRIPT_GRACE_S, e);
+    w->guard = lua_guard_start(w->sink, RANK_SCRIPT_SHARE * lua_sandbox_seconds() + RANK_SCRIPT_GRACE_S, e);
     w->referee = w->guard ? referee_new(w->all, e) : NULL;
     bool ok = w->referee != NULL;
     w->verdict.ok = true;
@@ -338,14 +387,15 @@ bool rank_script(const struct job *job, const char *rundir, struct comm *comm, s
         error_set(e, ERROR_FAILED, "out of memory for a rank script");
     } else if (text) {
         w->all = comm_transport_mpi(comm);
-        w->script = (struct lua_rank_script){.text = text,
-                                             .length = length,
-                                             .shown = *j->shown ? j->shown : j->script,
-                                             .entry = j->entry,
-                                             .limits = {LUA_RANK_MEMORY, lua_sandbox_seconds()},
-                                             .started = sink_started(),
-                                             .print = print_line,
-                                             .print_self = w};
+        w->script =
+            (struct lua_rank_script){.text = text,
+                                     .length = length,
+                                     .shown = *j->shown ? j->shown : j->script,
+                                     .entry = j->entry,
+                                     .limits = {LUA_RANK_MEMORY, RANK_SCRIPT_SHARE * lua_sandbox_seconds()},
+                                     .started = sink_started(),
+                                     .print = print_line,
+                                     .print_self = w};
         w->case_count =
             lua_cases(j->counts, j->count_total, j->lengths, j->length_total, w->cases, CASES_MAX);
         w->sink = sink;

@@ -49,13 +49,19 @@ bool referee_failed(const struct referee *r);
 bool referee_deadlock(struct referee *r, struct lua_deadlock *d);
 /* A rank that neither ends nor waits nor says anything; -1: none. */
 int referee_silent(const struct referee *r, double *seconds);
+/* "rank 2 waits to receive from rank 1": what the ranks besides that one wait for. */
+void referee_waiting_for(const struct referee *r, int rank, char *text, size_t size);
 /* Reports by rank; of those that have not ended, empty ones. */
 const struct lua_report *referee_reports(const struct referee *r);
 
 /* Seconds on the monotonic clock. */
 double rank_clock(void);
 
-/* Beyond the time that own code may take: a rank notices it itself, rank 0 this much later where it cannot. */
-#define RANK_SCRIPT_GRACE_S 3.0
+/*
+ * How long a rank's own code may run between two messages: less than a script may in all, so that a rank that never
+ * comes back is named within ten seconds. It notices it itself, rank 0 so much later where it cannot.
+ */
+#define RANK_SCRIPT_SHARE 0.6
+#define RANK_SCRIPT_GRACE_S 2.5
 
 #endif

@@ -60,7 +60,15 @@ static bool start(const char *python, const char *script, int threads, int batch
     for (int fd = 3; fd < 64;
          fd++) /* MPI's descriptors and the other ends: it must see the end of its input */
         posix_spawn_file_actions_addclose(&actions, fd);
-    int failed = posix_spawnp(&p->pid, words[0], &actions, NULL, words, environ);
+    /* The ranks block SIGTERM for a thread of theirs to take. */
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    int failed = posix_spawnp(&p->pid, words[0], &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(in[0]), close(out[1]);
     p->from = out[0];
