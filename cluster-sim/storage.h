@@ -31,6 +31,7 @@
 #ifndef RINGSIDE_CLUSTER_SIM_STORAGE_H
 #define RINGSIDE_CLUSTER_SIM_STORAGE_H
 
+#include "cluster-sim/platform.h"
 #include "engine/base/error.h"
 
 enum storage_kind { STORAGE_LOCAL, STORAGE_NFS, STORAGE_PARALLEL };
@@ -102,6 +103,11 @@ struct storage_result {
 /* Usual figures of a kind, with sources in storage_presets.c: local, hdd, ssd, nvme, nfs, parallel. False where there is
  * none of that name. */
 bool storage_preset(const char *name, struct storage_system *s);
+
+/* Those of a described cluster: the storage that all share, else its disks; of load the clients (all nodes), their links,
+ * memory and local disks. ERROR_INPUT where it has none. */
+bool storage_of_platform(const struct platform *p, struct storage_system *s, struct storage_load *load,
+                         struct error *e);
 
 bool storage_simulate(const struct storage_system *s, const struct storage_load *load,
                       struct storage_result *r, struct error *e);

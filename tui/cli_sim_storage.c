@@ -1,6 +1,7 @@
 /*
  * cli_sim_storage.c - `ringside sim --storage KIND`: how fast a dataset is read, and what holds it up.
  */
+#include "cluster-sim/platform_lua.h"
 #include "cluster-sim/storage.h"
 #include "engine/base/event.h"
 #include "engine/base/units.h"
@@ -17,7 +18,7 @@
 enum { TEXT = 32 };
 
 struct question {
-    char kind[TEXT], local[TEXT], order[TEXT], share[TEXT];
+    char kind[512], local[TEXT], order[TEXT], share[TEXT];
     char file_bytes[TEXT], cache[TEXT], stripe_bytes[TEXT], target_rate[TEXT], server_link[TEXT],
         client_link[TEXT], memory_rate[TEXT], seek[TEXT], open[TEXT];
     double files, metadata_rate, compute_rate;
@@ -33,14 +34,27 @@ static bool take(const char *option, const char *text, bool (*read)(const char *
            error_set(e, ERROR_INPUT, "--%s: expected something such as %s, got '%s'", option, example, text);
 }
 
+/* A kind by its name, or what a described cluster has. */
+static bool system_of(const struct question *q, struct storage_system *s, struct storage_load *l,
+                      struct error *e)
+{
+    struct platform p;
+    if (!storage_preset(q->local, &l->local) || l->local.kind != STORAGE_LOCAL)
+        return error_set(e, ERROR_INPUT, "--local: expected nvme, ssd or hdd, got '%s'", q->local);
+    if (storage_preset(q->kind, s))
+        return true;
+    if (!platform_named(q->kind, &p, e))
+        return error_wrap(e, "--storage takes nvme, ssd, hdd, nfs, parallel or a cluster");
+    bool ok = storage_of_platform(&p, s, l, e);
+    platform_free(&p);
+    return ok;
+}
+
 static bool describe(const struct question *q, struct storage_system *s, struct storage_load *l,
                      struct error *e)
 {
-    static const char kinds[] = "expected local, nvme, ssd, hdd, nfs or parallel";
-    if (!storage_preset(q->kind, s))
-        return error_set(e, ERROR_INPUT, "--storage: %s, got '%s'", kinds, q->kind);
-    if (!storage_preset(q->local, &l->local) || l->local.kind != STORAGE_LOCAL)
-        return error_set(e, ERROR_INPUT, "--local: expected nvme, ssd or hdd, got '%s'", q->local);
+    if (!system_of(q, s, l, e))
+        return false;
     if (strcmp(q->order, "shuffled") != 0 && strcmp(q->order, "sequential") != 0)
         return error_set(e, ERROR_INPUT, "--order: expected shuffled or sequential, got '%s'", q->order);
     l->order = !strcmp(q->order, "shuffled") ? STORAGE_SHUFFLED : STORAGE_SEQUENTIAL;
@@ -53,7 +67,8 @@ static bool describe(const struct question *q, struct storage_system *s, struct 
     else
         return error_set(e, ERROR_INPUT, "--share: expected own, new or all, got '%s'", q->share);
     l->files = q->files;
-    l->clients = q->clients;
+    if (q->clients > 0)
+        l->clients = q->clients;
     l->readers = q->readers;
     l->epochs = q->epochs;
     l->warm = q->warm;
@@ -130,11 +145,11 @@ static void print_pass(const char *name, const struct storage_pass *p)
     putchar('\n');
 }
 
-static void print_text(const struct question *q, const struct storage_result *r, const char *why)
+static void print_text(const struct question *q, int clients, const struct storage_result *r, const char *why)
 {
     char time[TEXT];
     printf("simulated: %.10g files of %s from %s, %d client%s, tier: closed form\n", q->files, q->file_bytes,
-           q->kind, q->clients, q->clients > 1 ? "s" : "");
+           q->kind, clients, clients > 1 ? "s" : "");
     printf("  %-12s %10s %12s %20s   %s\n", "", "time", "rate", "", "bottleneck");
     if (r->stage.time_s > 0)
         print_pass("staging", &r->stage);
@@ -159,22 +174,23 @@ int cli_sim_storage(int argc, char **argv)
                          .file_bytes = "110kB",
                          .files = 1281167,
                          .metadata_rate = -1,
-                         .clients = 1,
                          .readers = 8,
                          .epochs = 2};
     struct storage_system system;
-    struct storage_load load = {.memory_bytes_per_s = 10e9, .client_link_bytes_per_s = 10e9 / 8};
+    struct storage_load load = {
+        .memory_bytes_per_s = 10e9, .client_link_bytes_per_s = 10e9 / 8, .clients = 1};
     struct storage_result r;
     struct error e = {0};
     int code;
     const struct option options[] = {
         {"storage", "KIND", OPTION_TEXT, q.kind, sizeof q.kind, 0, 0,
-         "local (an NVMe disk), nvme, ssd, hdd, nfs or parallel", NULL, NULL},
+         "nvme (or local), ssd, hdd, nfs, parallel; or a cluster: a name or FILE.lua", NULL, NULL},
         {"files", "N", OPTION_REAL, &q.files, 0, 1, 1e15,
          "in the dataset (1281167, as ImageNet's training set)", NULL, NULL},
         {"file-bytes", "B", OPTION_TEXT, q.file_bytes, sizeof q.file_bytes, 0, 0, "of each file (110kB)",
          NULL, NULL},
-        {"clients", "N", OPTION_INT, &q.clients, 0, 1, 10000000, "nodes that read (1)", NULL, NULL},
+        {"clients", "N", OPTION_INT, &q.clients, 0, 1, 10000000, "nodes that read (1, or the cluster's)",
+         NULL, NULL},
         {"readers", "R", OPTION_INT, &q.readers, 0, 1, 1000000,
          "reads in flight at each: workers, prefetching (8)", NULL, NULL},
         {"epochs", "E", OPTION_INT, &q.epochs, 0, 1, 1000000, "(2)", NULL, NULL},
@@ -214,7 +230,7 @@ int cli_sim_storage(int argc, char **argv)
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
     const struct option_command command = {
-        .usage = "ringside sim --storage KIND [options]",
+        .usage = "ringside sim --storage KIND|CLUSTER [options]",
         .summary = "How fast a dataset is read, epoch after epoch, and what holds it up: metadata, disks, "
                    "links, too few "
                    "readers,\n"
@@ -236,7 +252,7 @@ int cli_sim_storage(int argc, char **argv)
     if (q.json)
         ok = print_event(&q, &r, why, &e);
     else
-        print_text(&q, &r, why);
+        print_text(&q, load.clients, &r, why);
     free(why);
     return ok ? 0 : cli_fail(&e);
 }

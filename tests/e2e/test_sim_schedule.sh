@@ -100,6 +100,8 @@ check "held up by metadata" test "$(field bottleneck)" = metadata
 expect "explained" 0 "$ringside" sim --storage parallel --stage --compute-rate 1000 --explain
 check "simulated" has "simulated: 1281167 files"
 check "with the stations" has "disk seek    <= "
+expect "of a described cluster" 0 "$ringside" sim --json --storage horovod-vm --files 5000 --file-bytes 28MB
+check "its NFS server" test "$(field bottleneck) $(field bytes_per_s)" = "target 500000000.0"
 expect "an unknown kind" 2 "$ringside" sim --storage floppy
 expect "no size" 2 "$ringside" sim --storage nfs --file-bytes many
 

@@ -269,6 +269,43 @@ static void test_data_sheets(void **state)
     }
 }
 
+/* Four nodes on 10 Gb/s; a striped file system of ten targets of 100 MB/s behind 200 MB/s each, 1 000 opens a second. */
+static void test_of_a_cluster(void **state)
+{
+    (void)state;
+    struct platform p;
+    struct storage_system s;
+    struct error e = {0};
+    struct storage_load l = load_of(1000, 1e8);
+    assert_true(platform_make(&p, "switch", 4, 1.25e9, 1e-6, &e));
+    assert_false(storage_of_platform(&p, &s, &l, &e));
+    assert_int_equal(e.kind, ERROR_INPUT);
+    p.shared = (struct sim_storage){.kind = SIM_STORAGE_PARALLEL,
+                                    .read_bytes_per_s = 1e8,
+                                    .open_s = 0.001,
+                                    .opens_per_s = 1000,
+                                    .link_bytes_per_s = 2e8,
+                                    .targets = 10,
+                                    .stripe_count = 4,
+                                    .stripe_bytes = 1e6};
+    p.disk = (struct sim_storage){.kind = SIM_STORAGE_LOCAL, .read_bytes_per_s = 5e8};
+    l.clients = 1;
+    assert_true(storage_of_platform(&p, &s, &l, &e));
+    assert_int_equal(l.clients, 4);
+    assert_float_equal(l.client_link_bytes_per_s, 1.25e9, 0);
+    hold(&s, &l, STORAGE_TARGET, 10); /* ten targets, a second of reading a file */
+    l.file_bytes = 1e4;
+    hold(&s, &l, STORAGE_METADATA, 1000);
+    l.stage = true;
+    l.file_bytes = 1e8;
+    assert_float_equal(run(&s, &l).stage.files_per_s, 10, 1e-9);
+    assert_float_equal(run(&s, &l).first.files_per_s, 20, 1e-9); /* four disks, a fifth of a second each */
+    p.shared.kind = SIM_STORAGE_NONE;
+    assert_true(storage_of_platform(&p, &s, &l, &e));
+    assert_int_equal(s.kind, STORAGE_LOCAL);
+    platform_free(&p);
+}
+
 static void test_presets_and_mistakes(void **state)
 {
     (void)state;
@@ -310,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_prefetch),
         cmocka_unit_test(test_presets_and_mistakes),
         cmocka_unit_test(test_data_sheets),
+        cmocka_unit_test(test_of_a_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
