@@ -195,7 +195,7 @@ static double sum_buckets(const struct training_plan *p, int stage, double end_s
 
 /* --- the step ---------------------------------------------------------------------------------------------- */
 
-/* Ends of all, with every pass `slow` times as long. */
+/* With every pass `slow` times as long. note: buckets and stages take down their times there; may be NULL. */
 struct timeline {
     double compute_end, comm_end, end; /* of the stage that ends last, end: with its optimiser */
     double busy, comm;                 /* of that stage */
@@ -220,9 +220,11 @@ static bool run_timeline(const struct training_plan *p, double slow, struct time
         if (done > line->end)
             *line = (struct timeline){
                 stages[s].end_s, end, done, stages[s].busy_s + slow * p->stage_optimizer_s[s], comm, s};
-        p->stages[s].end_s = stages[s].end_s;
-        p->stages[s].busy_s = stages[s].busy_s;
-        p->stages[s].in_flight = stages[s].in_flight;
+        if (note) {
+            p->stages[s].end_s = stages[s].end_s;
+            p->stages[s].busy_s = stages[s].busy_s;
+            p->stages[s].in_flight = stages[s].in_flight;
+        }
     }
     free(stages);
     return ok;
@@ -252,7 +254,7 @@ bool training_step_at(const struct training_plan *p, double slowest, struct trai
                       struct error *e)
 {
     const struct training *t = &p->t;
-    struct timeline usual, slow;
+    struct timeline usual = {0}, slow = {0};
     double idle;
     *step = (struct training_step){0};
     if (!run_timeline(p, 1, &usual, &idle, NULL, e) || !run_timeline(p, slowest, &slow, &idle, NULL, e))
@@ -310,7 +312,7 @@ bool training_plan_make(struct training_plan *p, const struct training *t, struc
                         struct error *e)
 {
     *p = (struct training_plan){.t = *t, .ranks = t->data * t->tensor * t->pipeline};
-    struct timeline line;
+    struct timeline line = {0};
     bool ok = check(t, e) && allocate(p, e) && time_layers(p, network, e) && make_stages(p, network, e) &&
               make_buckets(p, network, e) && run_timeline(p, 1, &line, &p->idle, p->buckets, e);
     if (ok) {

@@ -38,6 +38,12 @@ static const char more[] =
     ".time_s\n"
     "      also iters =, check =, dtype = \"bf16\", collective = \"broadcast\", place = \"both\", buffer =, "
     "link = \"1Gbps\"\n"
+    "  simulate{ cluster = \"horovod-vm\" or cluster{...}, job = { model = \"resnet50\", ranks = 8, batch = "
+    "64,\n"
+    "             allreduce = \"ring\", bucket =, overlap =, tensor =, pipeline =, microbatches =, rate = } "
+    "}\n"
+    "      a training job on a cluster that is described: gives .samples_per_s .step_s .compute_s .comm_s\n"
+    "      .exposed_comm_s .efficiency .bottleneck .memory_bytes .fits .tier .explain\n"
     "  plot{ title = \"...\", x = \"...\", y = \"...\", series = { name = { {x, y}, ... } } }\n"
     "  predict(\"question\", guess)   print(...)   note(\"text\")\n"
     "A file that only defines allreduce(comm, x) runs in every one of --ranks ranks, on a vector of "
@@ -62,13 +68,30 @@ static void print_points(const struct run_model *m)
     }
 }
 
+/* A simulated run that the script asked for. */
+static void report_simulated(const char *id, bool explain)
+{
+    struct run_model m;
+    if (!run_model_open(&m, id, NULL))
+        return;
+    run_model_poll(&m, 1000000);
+    if (m.have_job && m.job.kind == JOB_SIM) {
+        follow_simulated(stdout, &m);
+        if (explain)
+            follow_why(stdout, &m);
+    }
+    run_model_free(&m);
+}
+
 /* What its script put out or described, as tables. */
-static void report_tables(const char *dir)
+static void report_tables(const char *dir, bool explain)
 {
     struct run_model m;
     if (!run_model_open(&m, dir, NULL))
         return;
     run_model_poll(&m, 1000000);
+    for (int i = 0; i < m.child_count; i++)
+        report_simulated(m.children[i].id, explain);
     print_points(&m);
     summary_write(stdout, &m, follow_columns(), text_is_utf8());
     run_model_free(&m);
@@ -97,7 +120,7 @@ int cli_run(int argc, char **argv)
 {
     struct job job;
     struct error e = {0};
-    bool json = false, detach = false, coroutines = false;
+    bool json = false, detach = false, coroutines = false, explain = false;
     int ranks = 4, rest_count;
     long length = 16;
     char *rest[OPTION_MAX_WORDS], dir[PATH_MAX];
@@ -106,6 +129,8 @@ int cli_run(int argc, char **argv)
          NULL},
         {"length", "L", OPTION_LONG, &length, 0, 0, 1e6, "elements of x in such a file (16)", NULL, NULL},
         {"coroutines", NULL, OPTION_FLAG, &coroutines, 0, 0, 0, "such a file in one process, without MPI",
+         NULL, NULL},
+        {"explain", NULL, OPTION_FLAG, &explain, 0, 0, 0, "why a simulated run takes as long as it does",
          NULL, NULL},
         {"detach", NULL, OPTION_FLAG, &detach, 0, 0, 0, "print the run's id and leave it running", NULL,
          NULL},
@@ -146,6 +171,6 @@ int cli_run(int argc, char **argv)
     fflush(stdout);
     code = follow_run(dir, &(struct follow){.json = json});
     if (!json)
-        report_tables(dir);
+        report_tables(dir, explain);
     return code;
 }

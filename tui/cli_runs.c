@@ -48,7 +48,7 @@ static void list_one(const char *dir, bool json, int id_width)
         event_set_text(line, "kind", event_text(job, "kind", ""));
         event_set_text(line, "label", event_text(job, "label", ""));
         event_set_text(line, "parent", event_text(job, "parent", ""));
-        event_set_integer(line, "ranks", event_integer(job, "ranks", 0));
+        event_set_integer(line, "ranks", job_json_ranks(job));
         event_set_text(line, "dir", dir);
         event_set_text(line, "reason", status.reason);
         event_set_number(line, "started", status.started);
@@ -71,7 +71,7 @@ static void list_one(const char *dir, bool json, int id_width)
         else if (tail.step >= 0)
             snprintf(result, sizeof result, "step %ld", tail.step);
         printf("%-*s  %-9s  %-9s %5lld  %-12s %9s  %s%s%s\n", id_width, rundir_id(dir), state,
-               event_text(job, "kind", "?"), event_integer(job, "ranks", 0), started, wall, result,
+               event_text(job, "kind", "?"), job_json_ranks(job), started, wall, result,
                slowed && *result ? ", " : "", slowed ? "slowed on purpose" : "");
     }
     json_decref(job);

@@ -17,6 +17,8 @@ static const struct {
     {"--trace", cli_sim_trace, "a batch scheduler on a trace of jobs: who waits how long, and why"},
     {"--storage", cli_sim_storage, "reading a dataset: how fast, and what holds it up"},
     {"--checkpoint", cli_sim_checkpoint, "nodes that fail: how often to write a checkpoint"},
+    {"--calibrate", cli_sim_calibrate, "curves from real runs, and what they predict for others"},
+    {"--published", cli_sim_published, "published multi-GPU runs beside their simulation"},
 };
 
 enum { MODES = sizeof modes / sizeof *modes };

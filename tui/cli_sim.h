@@ -8,5 +8,7 @@ int cli_sim_allreduce(int argc, char **argv);
 int cli_sim_trace(int argc, char **argv);
 int cli_sim_storage(int argc, char **argv);
 int cli_sim_checkpoint(int argc, char **argv);
+int cli_sim_calibrate(int argc, char **argv);
+int cli_sim_published(int argc, char **argv);
 
 #endif

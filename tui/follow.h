@@ -26,6 +26,10 @@ int follow_run(const char *dir, const struct follow *how);
 /* The report at the end of a run. */
 void follow_report(FILE *to, const struct run_model *m, bool utf8);
 
+/* Of a simulated run: its figures, labelled; and why, a line for each part of a step. */
+void follow_simulated(FILE *to, const struct run_model *m);
+void follow_why(FILE *to, const struct run_model *m);
+
 /* Of standard output's terminal; 80 where it is none. */
 int follow_columns(void);
 

@@ -3,6 +3,8 @@
  */
 #include "tui/axis.h"
 #include "tui/follow.h"
+
+#include "tui/axis.h"
 #include "tui/sample_view.h"
 #include "tui/text_plot.h"
 
@@ -61,10 +63,45 @@ static void report_ranks(FILE *to, const struct run_model *m)
     }
 }
 
+void follow_simulated(FILE *to, const struct run_model *m)
+{
+    char speed[32], step[32], bytes[32];
+    const struct run_why *bottleneck = run_model_why(m, "bottleneck"), *whole = run_model_why(m, "step");
+    if (!whole)
+        return; /* it failed, and has said why */
+    text_grouped(speed, sizeof speed, m->final_samples_per_s);
+    format_bytes(m->memory_bytes, bytes, sizeof bytes);
+    fprintf(to, "\nsimulated, not measured (network: %s): %s on %s, %d ranks\n", m->tier, m->job.sim.model,
+            m->hosts, m->ranks);
+    if (m->step >= 0) {
+        format_seconds(whole->time_s, step, sizeof step);
+        fprintf(to, "%-14s %s\n%-14s %s\n%-14s %.1f %%\n", "samples/s", speed, "a step", step, "efficiency",
+                100 * m->efficiency);
+    }
+    fprintf(to, "%-14s %s a rank\n", "memory", bytes);
+    if (bottleneck)
+        fprintf(to, "%-14s %s\n", "bottleneck", bottleneck->text);
+}
+
+void follow_why(FILE *to, const struct run_model *m)
+{
+    fprintf(to, "\nwhy (%s)\n", m->id);
+    for (int i = 0; i < m->why_count; i++) {
+        char time[32] = "";
+        if (isfinite(m->whys[i].time_s))
+            format_seconds(m->whys[i].time_s, time, sizeof time);
+        fprintf(to, "  %-16s %10s  %s\n", m->whys[i].what, time, m->whys[i].text);
+    }
+}
+
 void follow_report(FILE *to, const struct run_model *m, bool utf8)
 {
     char speed[32];
     double share[3];
+    if (run_model_simulated(m) && m->have_job && m->job.kind == JOB_SIM) {
+        follow_simulated(to, m);
+        return;
+    }
     if (m->loss.count == 0)
         return;
     fputc('\n', to);

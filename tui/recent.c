@@ -4,6 +4,7 @@
 #include "tui/recent.h"
 
 #include "engine/base/event.h"
+#include "engine/spec/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static void introduce(struct recent_run *run)
     json_t *job = rundir_read_json(run->dir, "job.json", NULL);
     snprintf(run->kind, sizeof run->kind, "%s", event_text(job, "kind", ""));
     snprintf(run->label, sizeof run->label, "%s", event_text(job, "label", ""));
-    run->ranks = (int)event_integer(job, "ranks", 0);
+    run->ranks = (int)job_json_ranks(job);
     bool nested = *event_text(job, "parent", "") != '\0';
     run->hidden = !strcmp(run->kind, "check") || (nested && !strcmp(run->kind, "ranks"));
     json_decref(job);

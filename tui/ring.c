@@ -318,6 +318,7 @@ static void ring_view_draw(void *view, struct app *app, struct canvas *c, struct
         .round = v->round,
         .travel = arrived ? 1 : travel,
         .shown_s = round_s(v),
+        .simulated = run_model_simulated(&v->run),
         .paused = v->paused,
     };
     ring_draw(c, area, &scene);
@@ -329,7 +330,8 @@ static void ring_title(void *view, char *text, size_t size)
     if (!v->built)
         snprintf(text, size, "Ring of %s", v->run.id);
     else
-        snprintf(text, size, "Ring of %s: %s, %d ranks", v->run.id,
+        snprintf(text, size, "%s of %s: %s, %d ranks",
+                 run_model_simulated(&v->run) ? "Simulated ring" : "Ring", v->run.id,
                  v->ring.algo[0] ? v->ring.algo : "operation", v->ring.ranks);
 }
 

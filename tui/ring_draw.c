@@ -349,7 +349,7 @@ static void figures_of(const struct ring_scene *s, struct figures *f)
         real = t1 - t0;
     }
     format_seconds(real, a, sizeof a);
-    snprintf(f->really, sizeof f->really, "really: %s", a);
+    snprintf(f->really, sizeof f->really, "%s: %s", s->simulated ? "simulated" : "really", a);
     format_seconds(s->shown_s, b, sizeof b);
     if (over(s))
         f->shown[0] = '\0';

@@ -13,6 +13,7 @@ struct ring_scene {
     int round;            /* model->rounds: all is over */
     double travel;        /* 0: the messages of the round leave, 1: they have arrived */
     double shown_s;       /* how long a round takes on the screen */
+    bool simulated; /* its times are computed */
     bool paused;
 };
 

@@ -119,6 +119,8 @@ static bool has_pane(const struct run_view *v, enum run_pane pane)
         return v->m.sample_count > 0 && train;
     if ((train && !tests) || pane == PANE_ALL || pane == PANE_NOTES)
         return true;
+    if (v->m.job.kind == JOB_SIM)
+        return pane == PANE_SPEED || pane == PANE_RANKS;
     if (v->m.job.kind == JOB_ALLREDUCE)
         return pane == PANE_LOSS || pane == PANE_RANKS;
     return (tests || v->m.job.kind == JOB_SCRIPT || v->m.job.kind == JOB_BENCH) && pane == PANE_LOSS;
@@ -243,13 +245,17 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
     case JOB_BENCH: run_draw_script(v, c, area); break;
     case JOB_CHECK: run_draw_checks(v, c, area); break;
     case JOB_RANKS: run_draw_cases(v, c, area); break;
+    case JOB_SIM: run_draw_sim(v, c, area); break;
     }
 }
 
 static void run_title(void *view, char *text, size_t size)
 {
     struct run_view *v = view;
-    snprintf(text, size, "Run %s", v->m.id);
+    if (run_model_simulated(&v->m))
+        snprintf(text, size, "Simulated run %s", v->m.id);
+    else
+        snprintf(text, size, "Run %s", v->m.id);
 }
 
 static enum role run_status(void *view, char *text, size_t size)
@@ -258,7 +264,9 @@ static enum role run_status(void *view, char *text, size_t size)
     static const enum role ROLES[] = {ROLE_MUTED, ROLE_ACCENT, ROLE_GOOD, ROLE_BAD, ROLE_WARN, ROLE_BAD};
     char clock[24];
     format_clock(run_model_elapsed(&v->m, v->now), clock, sizeof clock);
-    const char *origin = v->m.origin[0] && strcmp(v->m.origin, "real") != 0 ? v->m.origin : "";
+    const char *origin = run_model_simulated(&v->m)                           ? "simulated"
+                         : v->m.origin[0] && strcmp(v->m.origin, "real") != 0 ? v->m.origin
+                                                                              : "";
     snprintf(text, size, "%s%s%s %s", origin, *origin ? " " : "", run_state_name(v->m.status.state), clock);
     return ROLES[v->m.status.state];
 }

@@ -104,6 +104,7 @@ static void fold_run(struct run_model *m, const json_t *event)
     copy_text(m->origin, sizeof m->origin, event, "origin");
     copy_text(m->device, sizeof m->device, event, "device");
     copy_text(m->mode, sizeof m->mode, event, "mode");
+    copy_text(m->tier, sizeof m->tier, event, "tier");
     text_or_list(m->hosts, sizeof m->hosts, json_object_get(event, "hosts"));
     m->ranks = (int)event_integer(event, "ranks", m->ranks);
     m->parameters = event_number(event, "parameters", m->parameters);
@@ -162,6 +163,8 @@ static void fold_step(struct run_model *m, const json_t *event)
     smooth(&m->comm_s, event_number(event, "comm_s", NAN));
     smooth(&m->exposed_comm_s, event_number(event, "exposed_comm_s", NAN));
     smooth(&m->data_s, event_number(event, "data_s", NAN));
+    smooth(&m->bubble_s, event_number(event, "bubble_s", NAN));
+    smooth(&m->straggler_s, event_number(event, "straggler_s", NAN));
 }
 
 static struct run_rank *rank_of(struct run_model *m, int rank)
@@ -468,6 +471,16 @@ static void fold_note(struct run_model *m, const json_t *event)
     add_note(m, event_number(event, "t", NAN), l, "%s", event_text(event, "text", ""));
 }
 
+static void fold_explain(struct run_model *m, const json_t *event)
+{
+    struct run_why *w = grow(&m->whys, &m->why_count, sizeof *w);
+    if (!w)
+        return;
+    copy_text(w->what, sizeof w->what, event, "what");
+    w->text = copy(event_text(event, "text", ""));
+    w->time_s = event_number(event, "time_s", NAN);
+}
+
 static void fold_done(struct run_model *m, const json_t *event)
 {
     m->done = true;
@@ -477,6 +490,8 @@ static void fold_done(struct run_model *m, const json_t *event)
     m->final_loss = event_number(event, "loss", NAN);
     m->final_samples_per_s = event_number(event, "samples_per_s", NAN);
     copy_text(m->hash, sizeof m->hash, event, "hash");
+    m->efficiency = event_number(event, "efficiency", NAN);
+    m->memory_bytes = event_number(event, "memory_bytes", NAN);
 }
 
 /* A run of this run's script that failed is a trouble of this one. */
@@ -520,12 +535,12 @@ void run_fold(struct run_model *m, const json_t *event)
         const char *name;
         void (*fold)(struct run_model *m, const json_t *event);
     } FOLDS[] = {
-        {"run", fold_run},       {"step", fold_step},     {"rank", fold_rank},
-        {"eval", fold_eval},     {"hop", fold_hop},       {"collective", fold_collective},
-        {"point", fold_point},   {"check", fold_check},   {"case", fold_case},
-        {"job", fold_job},       {"sample", fold_sample}, {"fault", fold_fault},
-        {"note", fold_note},     {"done", fold_done},     {"layer", fold_layer},
-        {"nested", fold_nested},
+        {"run", fold_run},       {"step", fold_step},       {"rank", fold_rank},
+        {"eval", fold_eval},     {"hop", fold_hop},         {"collective", fold_collective},
+        {"point", fold_point},   {"check", fold_check},     {"case", fold_case},
+        {"job", fold_job},       {"sample", fold_sample},   {"fault", fold_fault},
+        {"note", fold_note},     {"done", fold_done},       {"layer", fold_layer},
+        {"nested", fold_nested}, {"explain", fold_explain},
     };
     double t = event_number(event, "t", NAN);
     if (isfinite(t) && !(t < m->t_last))

@@ -57,6 +57,7 @@ void run_model_init(struct run_model *m)
     m->epoch = m->last_loss = m->samples_per_s = m->grad_norm = m->last_lr = NAN;
     m->compute_s = m->exposed_comm_s = m->comm_s = m->data_s = NAN;
     m->t_last = m->t_first_step = m->parameters = NAN;
+    m->efficiency = m->memory_bytes = m->bubble_s = m->straggler_s = NAN;
     m->wall_s = m->final_accuracy = m->final_loss = m->final_samples_per_s = NAN;
 }
 
@@ -79,6 +80,11 @@ static void facts_of_job(struct run_model *m)
 {
     const struct job *job = &m->job;
     m->ranks = job->ranks;
+    if (job->kind == JOB_SIM) {
+        m->ranks = job->sim.world_size;
+        m->total_steps = job->sim.steps;
+        m->parameters = parameters_of(job->sim.layers);
+    }
     if (job->kind != JOB_TRAIN)
         return;
     if (job->train.layers)
@@ -138,6 +144,9 @@ void run_model_free(struct run_model *m)
     for (int i = 0; i < m->case_count; i++)
         free(m->cases[i].error);
     free(m->cases);
+    for (int i = 0; i < m->why_count; i++)
+        free(m->whys[i].text);
+    free(m->whys);
     for (int i = 0; i < m->sample_count; i++)
         sample_free(&m->samples[i]);
     free(m->samples);
@@ -207,6 +216,19 @@ bool run_model_poll(struct run_model *m, int limit)
 bool run_model_ended(const struct run_model *m)
 {
     return m->done || run_state_ended(m->status.state);
+}
+
+const struct run_why *run_model_why(const struct run_model *m, const char *what)
+{
+    for (int i = 0; i < m->why_count; i++)
+        if (!strcmp(m->whys[i].what, what))
+            return &m->whys[i];
+    return NULL;
+}
+
+bool run_model_simulated(const struct run_model *m)
+{
+    return !strcmp(m->origin, "sim") || (m->have_job && m->job.kind == JOB_SIM);
 }
 
 bool run_model_only_tests(const struct run_model *m)

@@ -94,6 +94,13 @@ struct run_layer {
     double parameters, flops, backward_flops, bytes, output_bytes;
 };
 
+/* Of a simulated run: one reason for its time, with the formula and its numbers. */
+struct run_why {
+    char what[32];
+    char *text;    /* never NULL */
+    double time_s; /* NaN: none */
+};
+
 /* A run that this run's script started. */
 struct run_child {
     char id[128], label[64];
@@ -108,6 +115,7 @@ struct run_model {
     int queue_position; /* of a pending run; 0: not said */
     char origin[16];    /* "real", "sim", "byo", "replay"; "" before the run event */
     char device[64], hosts[256];
+    char tier[12];    /* of a simulated run: how its network was modelled */
     char slowed[256]; /* "slowed on purpose: 1 Gbit/s, 50 us"; "": its link is the real one */
     char mode[24];    /* of a rank script: "mpi", or "coroutines" in one process */
     int ranks;        /* of the run event, else of the job */
@@ -148,6 +156,10 @@ struct run_model {
     int sample_count;
     struct run_layer *layers;
     int layer_count;
+    struct run_why *whys;
+    int why_count;
+    double efficiency, memory_bytes; /* of a simulated run, at its end; NaN: not told */
+    double bubble_s, straggler_s;    /* of its steps, within exposed_comm_s */
     struct run_child *children;
     int child_count;
 
@@ -172,6 +184,8 @@ void run_model_apply(struct run_model *m, const json_t *event);
 bool run_model_poll(struct run_model *m, int limit);
 
 bool run_model_ended(const struct run_model *m);
+/* Computed, not measured: its origin is "sim". */
+bool run_model_simulated(const struct run_model *m);
 /* `train --eval`: there is no training to show. */
 bool run_model_only_tests(const struct run_model *m);
 /* Seconds since the run began: up to its end, or to `now` (since the epoch) while it runs. */
@@ -188,6 +202,8 @@ double run_model_hidden(const struct run_model *m);
 double run_rank_exposed(const struct run_rank *r);
 /* One sentence: what the state means and, where it failed, why. */
 void run_model_state_text(const struct run_model *m, char *text, size_t size);
+/* Of a simulated run: the reason of that name; NULL: there is none. */
+const struct run_why *run_model_why(const struct run_model *m, const char *what);
 const struct run_op *run_model_op(const struct run_model *m, long op);
 
 bool run_series_add(struct run_series *s, double x, double y);

@@ -130,6 +130,12 @@ static void draw_speed(struct run_view *v, struct canvas *c, struct rect area)
         corner(c, area, plot_role(0), text);
 }
 
+void run_draw_speed(struct run_view *v, struct canvas *c, struct rect area)
+{
+    fit_axes(v);
+    draw_speed(v, c, area);
+}
+
 /* epoch 1/2  step 412/938  ######....  44 %  0:12 left */
 static void draw_progress(const struct run_view *v, struct canvas *c, struct rect line)
 {

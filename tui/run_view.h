@@ -1,7 +1,7 @@
 /*
  * run_view.h - what the parts of the run view share: the model, the axes with their memory, which pane is shown.
  *
- * run.c is the view (keys, polling); run_train.c draws a training job, run_tables.c the other kinds of runs,
+ * run.c is the view (keys, polling); run_train.c draws a training job, run_sim.c a simulated one, run_tables.c the other kinds,
  * run_parts.c the pieces both use.
  */
 #ifndef RINGSIDE_TUI_RUN_VIEW_H
@@ -48,6 +48,7 @@ void run_draw_log(struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_train(struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_allreduce(struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_script(struct run_view *v, struct canvas *c, struct rect area);
+void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_checks(struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area);
 
@@ -55,6 +56,8 @@ void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area);
 
 /* Where the run's link was slowed on purpose, says so in the area's first row; returns the rest of it. */
 struct rect run_draw_slowed(const struct run_model *m, struct canvas *c, struct rect area);
+/* Samples/s by step, with the axes fitted (run_train.c). */
+void run_draw_speed(struct run_view *v, struct canvas *c, struct rect area);
 /* Where something other than plain running must be said, says it; returns the rows used. */
 int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area);
 void run_draw_notes(const struct run_view *v, struct canvas *c, struct rect area);

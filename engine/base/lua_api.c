@@ -43,7 +43,7 @@ void lua_api_request(lua_State *L, struct lua_api *api, const char *name)
 
 /* --- recording, for the learner's file in a check ---------------------------------------------------------- */
 
-static void record(lua_State *L, struct lua_api *api, const char *name)
+void lua_api_record(lua_State *L, struct lua_api *api, const char *name)
 {
     if (++api->calls > LUA_API_CALLS)
         luaL_error(L,
@@ -163,7 +163,7 @@ static int api_train(lua_State *L)
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "train", known);
     lua_settop(L, 1);
-    record(L, api, "train");
+    lua_api_record(L, api, "train");
     if (!api->channel)
         return recorded_training(L); /* full of NaN, which may have become arguments here */
     lua_args_finite(L, "train");
@@ -184,7 +184,7 @@ static int api_allreduce(lua_State *L)
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "allreduce", known);
     lua_settop(L, 1);
-    record(L, api, "allreduce");
+    lua_api_record(L, api, "allreduce");
     if (!api->channel)
         return recorded_allreduce(L);
     lua_api_request(L, api, "allreduce");
@@ -246,7 +246,7 @@ static int api_predict(lua_State *L)
         return luaL_error(
             L, "predict takes a question and your guess; write predict(\"how many times as fast?\", 1.8)");
     lua_settop(L, 2);
-    record(L, api, "predict");
+    lua_api_record(L, api, "predict");
     if (!api->channel)
         return 1;
     if (++api->points > LUA_API_POINTS)
@@ -329,7 +329,7 @@ static int api_plot(lua_State *L)
     struct lua_api *api = lua_api_of(L);
     lua_args_check(L, "plot", known);
     lua_settop(L, 1);
-    record(L, api, "plot");
+    lua_api_record(L, api, "plot");
     lua_getfield(L, 1, "series");
     const char *names[SERIES_MAX];
     int n = 0;
@@ -352,7 +352,8 @@ static int api_plot(lua_State *L)
 
 static const luaL_Reg functions[] = {{"train", api_train}, {"allreduce", api_allreduce},
                                      {"plot", api_plot},   {"predict", api_predict},
-                                     {"note", api_note},   {NULL, NULL}};
+                                     {"note", api_note},   {"simulate", lua_api_simulate},
+                                     {NULL, NULL}};
 
 /* --- opening and running ----------------------------------------------------------------------------------- */
 

@@ -32,6 +32,13 @@
  *            sockets =, cores =, core_flops =, memory =, memory_bandwidth =, gpus =, gpu = "V100-SXM2" | {...},
  *            nvlink = true | rate, pcie = "gen3" | rate, nics =, ranks_per_node =, protocol = {...},
  *            disk = {...}, storage = { kind = "nfs", ... } }   a platform for the simulator (cluster-sim/platform_json.c)
+ *   simulate{ cluster = cluster{...} | "NAME", job = { model =, batch =, ranks =, allreduce =, bucket = (bytes),
+ *             first_bucket =, overlap =, tensor =, pipeline =, microbatches =, optimizer =, dtype =,
+ *             rate = (samples/s of one rank, measured), input = (samples/s that reading yields),
+ *             straggler = { kind = "normal", spread = 0.02, slow = 1, factor = 1.5 } }, steps =, tier =, seed =, label = }
+ *       -> { ok, run, tier, samples_per_s, step_s, compute_s, comm_s, exposed_comm_s, bubble_s, data_s, straggler_s,
+ *            efficiency, bottleneck, memory_bytes, fits, steps, collectives = {{bytes, time_s}}, explain = {{what, text}},
+ *            error }
  *   plot{ title =, x =, y =, series = { name = { {x, y}, ... } } }
  *   predict("question", value)   a guess, committed before measuring; returns value
  *   print(...)  note("text")

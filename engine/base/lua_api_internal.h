@@ -15,6 +15,10 @@ void lua_api_emit(lua_State *L, struct lua_api *api, json_t *event);
 /* Sends {"call": name, "args": value at the top}, waits with the clock held, pushes the answer. */
 void lua_api_request(lua_State *L, struct lua_api *api, const char *name);
 
+/* Counts a call with the arguments on the stack; remembers it where calls are only recorded. */
+void lua_api_record(lua_State *L, struct lua_api *api, const char *name);
+int lua_api_simulate(lua_State *L); /* lua_api_sim.c */
+
 /* Pushes the list of recorded calls. */
 void lua_api_push_calls(lua_State *L);
 

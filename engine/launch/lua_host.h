@@ -74,6 +74,7 @@ struct job;
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e);
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e);
 bool lua_host_ranks_job(const json_t *args, struct job *job, struct error *e);
+bool lua_host_sim_job(const json_t *args, struct job *job, struct error *e); /* lua_host_sim.c */
 
 /* --- lua_host_model.c -------------------------------------------------------------------------------------- */
 

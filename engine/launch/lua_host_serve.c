@@ -20,7 +20,7 @@ enum { STEPS_KEPT = 5000, POLL_MS = 20 };
 /* What a run has said so far. */
 struct nested {
     char dir[PATH_MAX];
-    json_t *steps, *evals, *ranks, *collectives, *cases; /* lists of the events of that name */
+    json_t *steps, *evals, *ranks, *collectives, *cases, *explanations; /* lists of the events of that name */
     json_t *done;
     bool slow;          /* a rank never came back from the learner's code */
     char sentence[800]; /* the last that explains a failure */
@@ -29,7 +29,8 @@ struct nested {
 static void nested_clear(struct nested *n)
 {
     json_decref(n->steps), json_decref(n->evals), json_decref(n->ranks);
-    json_decref(n->collectives), json_decref(n->cases), json_decref(n->done);
+    json_decref(n->collectives), json_decref(n->cases), json_decref(n->explanations);
+    json_decref(n->done);
 }
 
 static void take_event(struct lua_host *h, struct nested *n, json_t *event)
@@ -44,7 +45,8 @@ static void take_event(struct lua_host *h, struct nested *n, json_t *event)
                  {"eval", n->evals},
                  {"rank", n->ranks},
                  {"collective", n->collectives},
-                 {"case", n->cases}};
+                 {"case", n->cases},
+                 {"explain", n->explanations}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (event_is(event, lists[i].name) && json_array_size(lists[i].list) < STEPS_KEPT)
             json_array_append(lists[i].list, event);
@@ -105,7 +107,8 @@ static bool start(struct lua_host *h, struct job *job, struct nested *n, struct 
                          .evals = json_array(),
                          .ranks = json_array(),
                          .collectives = json_array(),
-                         .cases = json_array()};
+                         .cases = json_array(),
+                         .explanations = json_array()};
     snprintf(job->parent, sizeof job->parent, "%.127s", h->id);
     if (!*job->label)
         job_default_label(job, job->label, sizeof job->label);
@@ -173,12 +176,12 @@ static void set_answer(struct lua_host *h, json_t *answer, struct nested *n)
 }
 
 /* A model's file lies where the script does: the host's working directory is the run's. */
-static bool find_model(const struct lua_host *h, struct job *job, struct error *e)
+static bool find_model(const struct lua_host *h, char model[PATH_MAX], const json_t *layers, struct error *e)
 {
-    char *model = job->train.model, path[PATH_MAX];
+    char path[PATH_MAX];
     const char *slash = strrchr(h->learner, '/'), *end = strrchr(model, '.');
     bool file = strchr(model, '/') || (end && !strcmp(end, ".lua"));
-    if (job->train.layers || !file || *model == '/' || !slash)
+    if (layers || !file || *model == '/' || !slash)
         return true;
     int n = snprintf(path, sizeof path, "%.*s", (int)(slash - h->learner), h->learner);
     return n >= 0 && path_join(path, path, model, e) && memcpy(model, path, strlen(path) + 1);
@@ -191,7 +194,8 @@ static json_t *train(struct lua_host *h, const json_t *args, struct error *e)
     struct nested n = {0};
     json_t *answer = NULL;
     bool detach = json_is_true(json_object_get(args, "detach"));
-    if (!lua_host_train_job(args, &job, e) || !find_model(h, &job, e) || !start(h, &job, &n, e))
+    if (!lua_host_train_job(args, &job, e) || !find_model(h, job.train.model, job.train.layers, e) ||
+        !start(h, &job, &n, e))
         goto out;
     if (detach) {
         answer = json_object();
@@ -226,6 +230,37 @@ static json_t *allreduce(struct lua_host *h, const json_t *args, struct error *e
         set_answer(h, answer, &n);
         json_object_set_new(answer, "results", plain(n.collectives));
     }
+    nested_clear(&n);
+    job_clear(&job);
+    return answer;
+}
+
+/* All figures of the simulated run's last event, beside its steps, buckets and the lines that say why. */
+static json_t *simulate(struct lua_host *h, const json_t *args, struct error *e)
+{
+    struct job job;
+    struct nested n = {0};
+    json_t *answer = NULL, *value;
+    const char *key;
+    if (lua_host_sim_job(args, &job, e) && find_model(h, job.sim.model, job.sim.layers, e) &&
+        start(h, &job, &n, e) && follow(h, &n, e)) {
+        announce(h, &n, &job, "ended");
+        if (n.done && event_integer(n.done, "exit_code", 0) == ERROR_INPUT) {
+            error_set(e, ERROR_INPUT, "%s", explain(&n)); /* a mistake in the script's line */
+            goto out;
+        }
+        answer = json_object();
+        json_object_foreach(n.done, key, value)
+        {
+            if (strcmp(key, "ev") != 0 && strcmp(key, "t") != 0)
+                json_object_set(answer, key, value);
+        }
+        set_answer(h, answer, &n);
+        json_object_set_new(answer, "steps", plain(n.steps));
+        json_object_set_new(answer, "collectives", plain(n.collectives));
+        json_object_set_new(answer, "explain", plain(n.explanations));
+    }
+out:
     nested_clear(&n);
     job_clear(&job);
     return answer;
@@ -314,6 +349,7 @@ json_t *lua_host_serve(struct lua_host *h, const json_t *request, struct error *
         json_t *(*serve)(struct lua_host *h, const json_t *args, struct error *e);
     } calls[] = {{"train", train},
                  {"allreduce", allreduce},
+                 {"simulate", simulate},
                  {"rank_script", rank_script},
                  {"run_info", lua_host_run_info},
                  {"attachments", lua_host_attachments}};

@@ -126,6 +126,9 @@ bool plan_make(struct plan *p, const struct job *job, const char *dir, struct er
         p->script = true;
     } else if (job->kind == JOB_RANKS && job->rank_script.coroutines) {
         worker = "--coroutine-ranks";
+    } else if (job->kind == JOB_SIM) {
+        worker = "--sim";
+        p->simulated = true;
     }
     if (!worker)
         return local_plan(p, job, dir, e);

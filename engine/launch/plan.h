@@ -25,6 +25,7 @@ struct plan {
     int nice;        /* 0: as it is */
     bool script;     /* a script or check: that it ends with "no" is no failure of the run */
     bool replay;     /* events keep the recording's times */
+    bool simulated;  /* events keep the simulation's times */
     double silent_s; /* rank 0 may be silent this long */
     double stop_s;   /* between a stop file and TERM */
     double kill_s;   /* between TERM and KILL */

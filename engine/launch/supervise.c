@@ -215,7 +215,7 @@ static bool begin(struct supervisor *s, struct error *e)
     s->status.version = RUN_STREAM_VERSION;
     if (!path_join(log, s->dir, "log", e) || !open_signals(s, e) || !stream_open(&s->stream, s->dir, e))
         return false;
-    s->stream.recorded = s->plan->replay;
+    s->stream.recorded = s->plan->replay || s->plan->simulated;
     s->log.fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (s->log.fd < 0)
         return error_errno(e, ERROR_FAILED, "%s cannot be written", log);

@@ -123,10 +123,41 @@ static const struct job_field bench_fields[] = {
     END,
 };
 
+static const struct job_field sim_fields[] = {
+    NUMBER(sim.cluster, "cluster", JSON, 0, 0),
+    CHOICE(sim.model, "model", NULL),
+    NUMBER(sim.layers, "layers", JSON, 0, 0),
+    NUMBER(sim.world_size, "world_size", INT, 0, JOB_SIM_MAX_RANKS),
+    NUMBER(sim.batch, "batch", INT, 1, 65536),
+    NUMBER(sim.steps, "steps", LONG, 1, 1e9),
+    CHOICE(sim.algo, "algo", NULL),
+    CHOICE(sim.tier, "tier", "auto|closed|rounds|events"),
+    NUMBER(sim.bucket_bytes, "bucket_bytes", REAL, 0, 1e12),
+    NUMBER(sim.first_bucket_bytes, "first_bucket_bytes", REAL, 0, 1e12),
+    NUMBER(sim.overlap, "overlap", BOOL, 0, 1),
+    NUMBER(sim.tensor, "tensor", INT, 1, 65536),
+    NUMBER(sim.pipeline, "pipeline", INT, 1, 1024),
+    NUMBER(sim.microbatches, "microbatches", INT, 1, 8192),
+    CHOICE(sim.optimizer, "optimizer", "sgd|adam|adamw|lars|lamb"),
+    CHOICE(sim.dtype, "dtype", "fp32|bf16"),
+    NUMBER(sim.rate, "rate", REAL, 0, 1e12),
+    NUMBER(sim.input_samples_per_s, "input_samples_per_s", REAL, 0, 1e15),
+    CHOICE(sim.straggler, "straggler", "none|uniform|normal|exponential"),
+    NUMBER(sim.spread, "spread", REAL, 0, 10),
+    NUMBER(sim.slow_ranks, "slow_ranks", INT, 0, JOB_SIM_MAX_RANKS),
+    NUMBER(sim.slow_factor, "slow_factor", REAL, 1, 1000),
+    NUMBER(sim.seed, "seed", SEED, 0, 9.2e18),
+    END,
+};
+
 const struct job_kind_fields job_kinds[JOB_KINDS] = {
-    {"train", "train", train_fields},       {"allreduce", "allreduce", allreduce_fields},
-    {"ranks", "rank_script", ranks_fields}, {"script", "script", script_fields},
-    {"check", "script", script_fields},     {"bench", "bench", bench_fields},
+    {"train", "train", train_fields},
+    {"allreduce", "allreduce", allreduce_fields},
+    {"ranks", "rank_script", ranks_fields},
+    {"script", "script", script_fields},
+    {"check", "script", script_fields},
+    {"bench", "bench", bench_fields},
+    {"sim", "sim", sim_fields},
 };
 
 const char *job_kind_name(enum job_kind kind)
@@ -203,6 +234,24 @@ void job_defaults(struct job *job, enum job_kind kind)
         job->bench = (struct job_bench){
             .parts = "ladder,roofline,train,allreduce", .model = "cnn", .batch = 32, .seconds = 30};
         break;
+    case JOB_SIM:
+        job->sim = (struct job_sim){.model = "resnet50",
+                                    .batch = 64,
+                                    .steps = 100,
+                                    .algo = "ring",
+                                    .tier = "auto",
+                                    .bucket_bytes = 25 << 20,
+                                    .first_bucket_bytes = 1 << 20,
+                                    .overlap = true,
+                                    .tensor = 1,
+                                    .pipeline = 1,
+                                    .microbatches = 1,
+                                    .optimizer = "sgd",
+                                    .dtype = "fp32",
+                                    .straggler = "none",
+                                    .slow_factor = 1,
+                                    .seed = 1};
+        break;
     case JOB_SCRIPT:
     case JOB_CHECK: break;
     }
@@ -216,6 +265,10 @@ void job_clear(struct job *job)
     job->train.layers = NULL;
     json_decref(job->bench.layers);
     job->bench.layers = NULL;
+    json_decref(job->sim.layers);
+    job->sim.layers = NULL;
+    json_decref(job->sim.cluster);
+    job->sim.cluster = NULL;
 }
 
 /* "some/where/mine.lua" is called "mine". */
@@ -240,6 +293,10 @@ void job_default_label(const struct job *job, char *label, size_t size)
     case JOB_ALLREDUCE: snprintf(label, size, "allreduce"); break;
     case JOB_RANKS: snprintf(label, size, "ranks"); break;
     case JOB_BENCH: snprintf(label, size, "bench"); break;
+    case JOB_SIM:
+        file_label(job->sim.model, model, sizeof model);
+        snprintf(label, size, "sim-%s", model);
+        break;
     case JOB_CHECK: snprintf(label, size, "check-%s", job->script.exercise); break;
     case JOB_SCRIPT: file_label(job->script.file, label, size); break;
     }
@@ -488,6 +545,32 @@ static bool check_bench(const struct job *job, struct error *e)
     return true;
 }
 
+/* What the cluster allows is told by the simulator, which knows clusters. */
+static bool check_sim(const struct job *job, struct error *e)
+{
+    const struct job_sim *s = &job->sim;
+    for (const struct job_field *f = sim_fields; f->name; f++)
+        if (!check_field(job, f, e))
+            return false;
+    if (!json_is_object(s->cluster) && !json_string_length(s->cluster))
+        return error_set(e, ERROR_INPUT, "cluster: expected cluster{ ... } or the name of one, got nothing");
+    if (!s->layers && !*s->model)
+        return error_set(e, ERROR_INPUT, "model: expected the name of a model or a Lua file, got nothing");
+    if (s->layers && !json_is_object(s->layers))
+        return error_set(e, ERROR_INPUT, "layers: expected the description of a model");
+    if (!*s->algo)
+        return error_set(e, ERROR_INPUT, "algo: expected the name of an allreduce, got nothing");
+    int mesh = s->tensor * s->pipeline;
+    if (s->world_size > 0 && s->world_size % mesh)
+        return error_set(e, ERROR_INPUT,
+                         "ranks: %d cannot be a mesh of %d tensor x %d pipeline ranks; take a multiple of %d",
+                         s->world_size, s->tensor, s->pipeline, mesh);
+    if (s->batch % s->microbatches)
+        return error_set(e, ERROR_INPUT, "microbatches: %d do not divide the batch of %d", s->microbatches,
+                         s->batch);
+    return true;
+}
+
 static bool check_ranks(const struct job *job, struct error *e)
 {
     const struct job_ranks *r = &job->rank_script;
@@ -508,7 +591,8 @@ static bool check_ranks(const struct job *job, struct error *e)
 bool job_validate(const struct job *job, struct error *e)
 {
     if ((unsigned)job->kind >= JOB_KINDS)
-        return error_set(e, ERROR_INPUT, "kind: expected train, allreduce, ranks, script, check or bench");
+        return error_set(e, ERROR_INPUT,
+                         "kind: expected train, allreduce, ranks, script, check, bench or sim");
     for (const struct job_field *f = job_common_fields; f->name; f++)
         if (!check_field(job, f, e))
             return false;
@@ -520,6 +604,7 @@ bool job_validate(const struct job *job, struct error *e)
     case JOB_ALLREDUCE: return check_allreduce(job, e);
     case JOB_RANKS: return check_ranks(job, e);
     case JOB_BENCH: return check_bench(job, e);
+    case JOB_SIM: return check_sim(job, e);
     case JOB_CHECK:
         if (!*job->script.exercise || !*job->script.directory)
             return error_set(e, ERROR_INPUT, "exercise: expected the name of an exercise and its folder");

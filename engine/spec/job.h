@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { JOB_VERSION = 1, JOB_TRACE_STEPS = 50, JOB_MAX_SIZES = 64, JOB_MAX_COUNTS = 16, JOB_MAX_RANKS = 4096 };
+enum { JOB_VERSION = 1, JOB_TRACE_STEPS = 50, JOB_MAX_SIZES = 64, JOB_MAX_COUNTS = 16 };
+enum { JOB_MAX_RANKS = 4096, JOB_SIM_MAX_RANKS = 1 << 22 };
 
 enum job_kind {
     JOB_TRAIN,     /* ringside-rank on every rank: a training job */
@@ -24,6 +25,7 @@ enum job_kind {
     JOB_SCRIPT, /* a Lua description or experiment, in the sandbox; its train{} and so on become runs of their own */
     JOB_CHECK, /* an exercise's check.lua on a learner's file, in the sandbox */
     JOB_BENCH, /* ringside-rank on every rank: this machine's figures beside its peers' */
+    JOB_SIM,   /* training on a simulated cluster: in one process, in no time */
 };
 
 struct job_train {
@@ -108,6 +110,29 @@ struct job_bench {
     double seconds; /* of measuring, shared out among the parts; what must be done once may take longer */
 };
 
+/* A training job on a cluster that is described, not had. Ranks of the job itself: the one process that computes. */
+struct job_sim {
+    json_t *cluster;      /* what cluster{...} made, or a cluster's name as a JSON text; owned */
+    char model[PATH_MAX]; /* as a training job has it, */
+    json_t *layers;       /* with the JSON of its description; owned */
+    int world_size;       /* simulated ranks; 0: as many as the cluster has */
+    int batch;            /* of each data-parallel replica */
+    long steps;
+    char algo[32];                           /* of the allreduce: as collective.h of cluster-sim names them */
+    char tier[8];                            /* "auto", "closed", "rounds", "events" */
+    double bucket_bytes, first_bucket_bytes; /* gradients summed together; bucket_bytes 0: all at once */
+    bool overlap;                            /* sums while backward goes on */
+    int tensor, pipeline, microbatches;      /* the mesh; the rest of the ranks are replicas */
+    char optimizer[16], dtype[8];
+    double rate;                /* samples/s of one rank alone, measured; 0: from its peak rates */
+    double input_samples_per_s; /* that reading yields, over all ranks; 0: any */
+    char straggler[16]; /* distribution of a rank's delay: "none", "uniform", "normal", "exponential", */
+    double spread;      /* relative, */
+    int slow_ranks;     /* and so many that always take ... */
+    double slow_factor; /* ... this many times as long */
+    uint64_t seed;
+};
+
 struct job {
     int version;
     enum job_kind kind;
@@ -121,6 +146,7 @@ struct job {
     struct job_ranks rank_script;
     struct job_script script;
     struct job_bench bench;
+    struct job_sim sim;
 };
 
 struct slow_link;
@@ -137,7 +163,8 @@ double job_default_weight_decay(const char *optimizer);
 long job_global_batch(const struct job_train *t, int ranks);
 /* Whether its messages are slowed on purpose; *l (or NULL): to what. False for a job that slow_link_parse refuses. */
 bool job_slow_link(const struct job *job, struct slow_link *l);
-const char *job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check", "bench" */
+const char *
+job_kind_name(enum job_kind kind); /* "train", "allreduce", "ranks", "script", "check", "bench", "sim" */
 /* The label a job without one gets: "cnn-mnist", "allreduce", "ranks", the script's name, "check-04-ring-allreduce". */
 void job_default_label(const struct job *job, char *label, size_t size);
 
@@ -148,6 +175,8 @@ bool job_validate(const struct job *job, struct error *e);
  * not fit. */
 bool job_set(struct job *job, const char *field, json_t *value, struct error *e);
 
+/* The ranks of a job.json as it was read; of a simulation those of the cluster, 0 where it takes all of them. */
+long long job_json_ranks(const json_t *object);
 json_t *job_to_json(const struct job *job); /* a new reference */
 bool job_from_json(struct job *job, const json_t *object,
                    struct error *e);                                 /* strict: unknown fields are errors */

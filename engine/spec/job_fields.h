@@ -23,7 +23,7 @@ struct job_kind_fields {
     const char *name, *section; /* section: the member of job.json that holds the kind's own fields */
     const struct job_field *fields;
 };
-enum { JOB_KINDS = JOB_BENCH + 1 };
+enum { JOB_KINDS = JOB_SIM + 1 };
 
 extern const struct job_field job_common_fields[];
 extern const struct job_kind_fields job_kinds[JOB_KINDS];

@@ -52,6 +52,13 @@ json_t *job_to_json(const struct job *job)
     return object;
 }
 
+long long job_json_ranks(const json_t *object)
+{
+    if (!strcmp(event_text(object, "kind", ""), job_kind_name(JOB_SIM)))
+        return event_integer(json_object_get(object, "sim"), "world_size", 0);
+    return event_integer(object, "ranks", 0);
+}
+
 static bool expected(const struct job_field *f, const char *what, struct error *e)
 {
     return error_set(e, ERROR_INPUT, "%s: expected %s", f->name, what);
@@ -211,7 +218,8 @@ bool job_from_json(struct job *job, const json_t *object, struct error *e)
         kind++;
     if (kind == JOB_KINDS)
         return error_set(e, ERROR_INPUT,
-                         "kind: expected train, allreduce, ranks, script, check or bench, got '%s'", name);
+                         "kind: expected train, allreduce, ranks, script, check, bench or sim, got '%s'",
+                         name);
     job_defaults(job, (enum job_kind)kind);
     json_t *copy = json_deep_copy(object); /* jansson iterates over what it may change */
     bool ok = copy != NULL && fill_from_json(job, &job_kinds[kind], copy, e);

@@ -297,8 +297,8 @@ static void tensor_parallel_layers_share_their_weights(void **state)
     NEAR(p.expected.step_s, 1.43 / 2 + 0.084);
     NEAR(p.expected.efficiency, 0.715 / 0.799);
     /* Weights are halved, and the outputs of the first of a pair. */
-    NEAR(p.memory.parameters, 4 * 30500 / 2);
-    NEAR(p.memory.activations, 4 * 10 * (200 / 2 + 50 + 10 / 2));
+    NEAR(p.memory.parameters, 2 * 30500);
+    NEAR(p.memory.activations, 4 * 10 * (100 + 50 + 5));
     training_plan_free(&p);
     model_free(&model);
 }

@@ -1,0 +1,100 @@
+/*
+ * lua_api_sim.c - simulate{ cluster =, job = }: a training job on a cluster that is described, not had.
+ *
+ * The job's table is one that train{} takes, too; what a simulation has no use for is left alone.
+ */
+#include "engine/base/lua_api_internal.h"
+#include "engine/base/lua_args.h"
+
+#include <math.h>
+
+static const struct lua_arg job_known[] = {{"model", LUA_ARG_TEXT | LUA_ARG_TABLE},
+                                           {"ranks", LUA_ARG_WHOLE},
+                                           {"batch", LUA_ARG_WHOLE},
+                                           {"steps", LUA_ARG_WHOLE},
+                                           {"allreduce", LUA_ARG_TEXT},
+                                           {"algo", LUA_ARG_TEXT},
+                                           {"bucket", LUA_ARG_NUMBER},
+                                           {"first_bucket", LUA_ARG_NUMBER},
+                                           {"overlap", LUA_ARG_BOOLEAN},
+                                           {"tensor", LUA_ARG_WHOLE},
+                                           {"pipeline", LUA_ARG_WHOLE},
+                                           {"microbatches", LUA_ARG_WHOLE},
+                                           {"optimizer", LUA_ARG_TEXT | LUA_ARG_TABLE},
+                                           {"dtype", LUA_ARG_TEXT},
+                                           {"rate", LUA_ARG_NUMBER},
+                                           {"input", LUA_ARG_NUMBER},
+                                           {"straggler", LUA_ARG_TABLE},
+                                           {"seed", LUA_ARG_WHOLE},
+                                           /* of train{} alone */
+                                           {"data", LUA_ARG_TEXT},
+                                           {"epochs", LUA_ARG_WHOLE},
+                                           {"seconds", LUA_ARG_NUMBER},
+                                           {"lr", LUA_ARG_NUMBER},
+                                           {"schedule", LUA_ARG_TEXT},
+                                           {"warmup", LUA_ARG_NUMBER},
+                                           {"clip", LUA_ARG_NUMBER},
+                                           {"scale_lr", LUA_ARG_WHOLE},
+                                           {"threads", LUA_ARG_WHOLE},
+                                           {"device", LUA_ARG_TEXT},
+                                           {"label", LUA_ARG_TEXT},
+                                           {NULL, 0}};
+
+/* The table at 1 of the stack, which lua_args_check looks at, is the job's for the time being. */
+static void check_job(lua_State *L, bool finite)
+{
+    lua_getfield(L, 1, "job");
+    lua_insert(L, 1);
+    lua_args_check(L, "job", job_known);
+    if (finite)
+        lua_args_finite(L, "job");
+    lua_remove(L, 1);
+}
+
+/* What a check sees in place of a simulation that was only recorded. */
+static int recorded(lua_State *L)
+{
+    static const char *const numbers[] = {"samples_per_s",  "step_s", "compute_s",  "comm_s",
+                                          "exposed_comm_s", "data_s", "efficiency", "memory_bytes",
+                                          "ranks",          NULL};
+    lua_newtable(L);
+    for (const char *const *key = numbers; *key; key++) {
+        lua_pushnumber(L, (lua_Number)NAN);
+        lua_setfield(L, -2, *key);
+    }
+    static const char *const lists[] = {"steps", "collectives", "explain", NULL};
+    for (const char *const *list = lists; *list; list++) {
+        lua_newtable(L);
+        lua_setfield(L, -2, *list);
+    }
+    lua_pushliteral(L, "");
+    lua_setfield(L, -2, "bottleneck");
+    lua_pushliteral(L, "");
+    lua_setfield(L, -2, "run");
+    lua_pushboolean(L, 1);
+    lua_setfield(L, -2, "ok");
+    lua_pushboolean(L, 1);
+    lua_setfield(L, -2, "fits");
+    return 1;
+}
+
+int lua_api_simulate(lua_State *L)
+{
+    static const struct lua_arg known[] = {{"cluster", LUA_ARG_TEXT | LUA_ARG_TABLE | LUA_ARG_NEEDED},
+                                           {"job", LUA_ARG_TABLE | LUA_ARG_NEEDED},
+                                           {"steps", LUA_ARG_WHOLE},
+                                           {"tier", LUA_ARG_TEXT},
+                                           {"seed", LUA_ARG_WHOLE},
+                                           {"label", LUA_ARG_TEXT},
+                                           {NULL, 0}};
+    struct lua_api *api = lua_api_of(L);
+    lua_args_check(L, "simulate", known);
+    lua_settop(L, 1);
+    check_job(L, api->channel != NULL);
+    lua_api_record(L, api, "simulate");
+    if (!api->channel)
+        return recorded(L);
+    lua_args_finite(L, "simulate");
+    lua_api_request(L, api, "simulate");
+    return 1;
+}
