@@ -8,7 +8,7 @@ local api = {
     "dropout", "relu", "leaky_relu", "gelu", "tanh", "sigmoid", "dense", "embedding", "simple_rnn", "lstm", "flatten",
     "reshape", "sgd", "adam",
     "cluster",
-    "train", "allreduce", "plot", "predict", "note",
+    "train", "allreduce", "simulate", "plot", "predict", "note",
 }
 local judge = { "learner", "rank_script", "run_info", "attachments", "check", "instant" }
 

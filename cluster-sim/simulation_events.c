@@ -24,6 +24,12 @@ struct teller {
     int hops;
 };
 
+/* To the microsecond, as a run's writer stamps its own events: times never go back. */
+static double stamp(double t)
+{
+    return round(1e6 * t) / 1e6;
+}
+
 static void tell(struct teller *to, json_t *event)
 {
     to->ok = to->ok ? sink_emit(to->sink, event, to->e) : (json_decref(event), false);
@@ -31,7 +37,7 @@ static void tell(struct teller *to, json_t *event)
 
 static void note(struct teller *to, const char *level, const char *text)
 {
-    json_t *event = event_new("note", to->t);
+    json_t *event = event_new("note", stamp(to->t));
     event_set_text(event, "level", level);
     event_set_text(event, "text", text);
     tell(to, event);
@@ -41,7 +47,7 @@ static void tell_run(struct teller *to)
 {
     const struct simulation *s = to->s;
     const struct job_sim *job = s->job;
-    json_t *event = event_new("run", to->t), *hosts = json_array();
+    json_t *event = event_new("run", stamp(to->t)), *hosts = json_array();
     json_array_append_new(hosts, json_string(s->platform.name));
     event_set_text(event, "origin", "sim");
     event_set_text(event, "tier", sim_tier_name(s->tier));
@@ -84,7 +90,7 @@ static void tell_collectives(struct teller *to)
         const struct sim_result *r = &a->result;
         bool data = a->axis == MESH_DATA;
         int ranks = data ? n->data : n->tensor;
-        json_t *event = event_new("collective", to->t);
+        json_t *event = event_new("collective", stamp(to->t));
         event_set_text(event, "op", "allreduce");
         event_set_text(event, "origin", "sim");
         event_set_text(event, "tier", sim_tier_name(r->tier));
@@ -107,7 +113,7 @@ static void tell_hop(void *self, const struct transfer *t, double t0, double t1)
     struct teller *to = self;
     if (to->hops++ >= HOPS_MOST)
         return;
-    json_t *event = event_new("hop", to->hops_from + t1);
+    json_t *event = event_new("hop", stamp(to->hops_from + t1));
     event_set_integer(event, "op", 1);
     event_set_text(event, "algo", to->s->network.algo);
     event_set_integer(event, "ranks", to->s->plan.t.data);
@@ -151,7 +157,7 @@ static void tell_hops(struct teller *to)
 
 static void tell_step(struct teller *to, long step, const struct training_step *one)
 {
-    json_t *event = event_new("step", to->t);
+    json_t *event = event_new("step", stamp(to->t));
     event_set_integer(event, "step", step);
     event_set_number(event, "samples_per_s", one->samples_per_s);
     event_set_number(event, "compute_s", one->compute_s);
@@ -169,7 +175,7 @@ static void tell_rank(struct teller *to, int rank, double slow)
     const struct training_step *x = &s->plan.expected;
     char host[80];
     snprintf(host, sizeof host, "%.48s-%d", s->platform.name, rank / s->platform.per_node);
-    json_t *event = event_new("rank", to->t);
+    json_t *event = event_new("rank", stamp(to->t));
     event_set_integer(event, "rank", rank);
     event_set_text(event, "host", host);
     event_set_text(event, "device", s->device);
@@ -225,7 +231,7 @@ static void tell_steps(struct teller *to)
 static void tell_why(void *self, const char *what, double seconds, const char *text)
 {
     struct teller *to = self;
-    json_t *event = event_new("explain", to->t);
+    json_t *event = event_new("explain", stamp(to->t));
     event_set_text(event, "what", what);
     event_set_text(event, "text", text);
     if (seconds > 0)
@@ -248,7 +254,7 @@ static void tell_done(struct teller *to)
     const struct simulation *s = to->s;
     const struct training_step *x = &s->plan.expected;
     char network[256], text[512];
-    json_t *done = event_new("done", to->t);
+    json_t *done = event_new("done", stamp(to->t));
     json_object_set_new(done, "ok", json_boolean(s->fits));
     event_set_text(done, "origin", "sim");
     event_set_text(done, "tier", sim_tier_name(s->tier));
