@@ -196,22 +196,34 @@ static double fair_to(struct sched *s, int user)
     return s->fair[user].factor;
 }
 
-/* Puts those who wait into the queue in the order of their priorities now. */
+/*
+ * Puts those who wait into the queue in the order of their priorities now. Who asks for more than is free cannot start in
+ * this pass; of those only the one with the highest priority matters, as the first that the others must not delay. So a
+ * long queue is looked through once, and only what could start is sorted.
+ */
 static bool rank(struct sched *s, struct machine *m, struct error *e)
 {
-    struct ranked *order = malloc((size_t)m->lined * sizeof *order);
+    struct ranked *order = malloc(((size_t)m->lined + 1) * sizeof *order), blocked = {.job = -1};
+    int n = 0;
     if (!order)
         return error_set(e, ERROR_FAILED, "not enough memory to sort a queue of %d jobs", m->lined);
+    m->least = m->total;
     for (int i = 0; i < m->lined; i++) {
-        int job = m->line[i];
-        const struct sched_job *j = &s->jobs[job];
-        order[i].job = job;
-        order[i].priority = priority_of(&s->config->weights, s->now - j->submit_s, j->procs, m->total,
-                                        fair_to(s, j->user), m->partition->tier);
+        const struct sched_job *j = &s->jobs[m->line[i]];
+        struct ranked x = {.job = m->line[i]};
+        x.priority = priority_of(&s->config->weights, s->now - j->submit_s, j->procs, m->total,
+                                 fair_to(s, j->user), m->partition->tier);
+        m->least = smaller(m->least, j->procs);
+        if (j->procs <= m->free)
+            order[n++] = x;
+        else if (blocked.job < 0 || by_priority(&x, &blocked) < 0)
+            blocked = x;
     }
-    qsort(order, (size_t)m->lined, sizeof *order, by_priority);
-    waiting_clear(&m->queue, m->lined);
-    for (int i = 0; i < m->lined; i++) {
+    if (blocked.job >= 0)
+        order[n++] = blocked;
+    qsort(order, (size_t)n, sizeof *order, by_priority);
+    waiting_clear(&m->queue, n);
+    for (int i = 0; i < n; i++) {
         m->at[i] = order[i].job;
         s->record[order[i].job].priority = order[i].priority;
         waiting_put(&m->queue, i, s->jobs[order[i].job].procs, s->jobs[order[i].job].limit_s);
@@ -274,7 +286,6 @@ static bool pass(struct sched *s, struct machine *m, struct error *e)
             if (isnan(s->record[m->line[i]].start_s))
                 m->line[left++] = m->line[i];
         m->lined = left;
-        m->least = m->queue.procs[1]; /* the root's */
     }
     return true;
 }
