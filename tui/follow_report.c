@@ -94,6 +94,22 @@ void follow_why(FILE *to, const struct run_model *m)
     }
 }
 
+/* What travels, as what, and what that costs in exactness. */
+static void report_traffic(FILE *to, const struct run_model *m)
+{
+    char sent[32];
+    if (isfinite(m->sent_bytes) && m->sent_bytes > 0) {
+        format_si(m->sent_bytes, sent, sizeof sent);
+        fprintf(to, "%-14s %sB a step by each rank%s%s\n", "sent", sent,
+                *m->compress ? ", gradients as " : "", m->compress);
+    }
+    if (*m->compress && isfinite(m->compress_error))
+        fprintf(to, "%-14s %.1e of the gradients' sum, by sending %s\n", "error", m->compress_error,
+                m->compress);
+    if (*m->slowed)
+        fprintf(to, "%-14s %s\n", "link", m->slowed);
+}
+
 void follow_report(FILE *to, const struct run_model *m, bool utf8)
 {
     char speed[32];
@@ -111,8 +127,7 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
         fprintf(to, "%-14s %.4f\n", "loss", m->final_loss);
     text_grouped(speed, sizeof speed, m->final_samples_per_s);
     fprintf(to, "%-14s %s (whole job, data and optimiser included)\n", "samples/s", speed);
-    if (*m->slowed)
-        fprintf(to, "%-14s %s\n", "link", m->slowed);
+    report_traffic(to, m);
     if (isfinite(m->wall_s))
         fprintf(to, "%-14s %.1f s\n", "wall time", m->wall_s);
     if (run_model_shares(m, share))

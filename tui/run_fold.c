@@ -108,6 +108,7 @@ static void fold_run(struct run_model *m, const json_t *event)
     text_or_list(m->hosts, sizeof m->hosts, json_object_get(event, "hosts"));
     m->ranks = (int)event_integer(event, "ranks", m->ranks);
     m->parameters = event_number(event, "parameters", m->parameters);
+    copy_text(m->compress, sizeof m->compress, event, "compress");
     fold_fusion(m, event);
     m->total_steps = event_integer(event, "total_steps", event_integer(event, "steps", m->total_steps));
     m->started = true;
@@ -159,6 +160,8 @@ static void fold_step(struct run_model *m, const json_t *event)
     }
     fold_fusion(m, event);
     m->grad_norm = event_number(event, "grad_norm", m->grad_norm);
+    m->sent_bytes = event_number(event, "sent_bytes", NAN);
+    m->compress_error = event_number(event, "compress_error", m->compress_error);
     smooth(&m->compute_s, event_number(event, "compute_s", NAN));
     smooth(&m->comm_s, event_number(event, "comm_s", NAN));
     smooth(&m->exposed_comm_s, event_number(event, "exposed_comm_s", NAN));

@@ -55,6 +55,7 @@ void run_model_init(struct run_model *m)
 {
     *m = (struct run_model){.step = -1, .first_step = -1};
     m->epoch = m->last_loss = m->samples_per_s = m->grad_norm = m->last_lr = NAN;
+    m->sent_bytes = m->compress_error = NAN;
     m->compute_s = m->exposed_comm_s = m->comm_s = m->data_s = NAN;
     m->t_last = m->t_first_step = m->parameters = NAN;
     m->efficiency = m->memory_bytes = m->bubble_s = m->straggler_s = NAN;

@@ -133,7 +133,9 @@ struct run_model {
     double bucket;                                    /* bytes */
     int buckets;                                      /* allreduces a step */
     double grad_norm, last_lr;
-    double t_last, t_first_step; /* seconds since the run began; NaN: none */
+    char compress[8];                  /* what gradients travel as: "fp16", "bf16"; "": as they are */
+    double sent_bytes, compress_error; /* by a rank in the last step; relative, as measured last */
+    double t_last, t_first_step;       /* seconds since the run began; NaN: none */
     long first_step;
     double parameters; /* NaN: not known */
     struct run_rank *rank_table;

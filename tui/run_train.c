@@ -231,7 +231,7 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
 {
     const struct run_model *m = &v->m;
     const struct job_train *t = &m->job.train;
-    char lines[6][96];
+    char lines[8][96];
     int count = 0;
     if (!m->have_job)
         return;
@@ -262,6 +262,13 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
         format_seconds((double)job_global_batch(t, m->ranks) / m->samples_per_s, time, sizeof time);
         snprintf(lines[count++], 96, "%s a step", time);
     }
+    if (isfinite(m->sent_bytes) && m->sent_bytes > 0) {
+        char sent[24];
+        format_si(m->sent_bytes, sent, sizeof sent);
+        snprintf(lines[count++], 96, "%sB sent a step%s%s", sent, *m->compress ? " as " : "", m->compress);
+    }
+    if (*m->compress && isfinite(m->compress_error))
+        snprintf(lines[count++], 96, "%s is off by %.1e", m->compress, m->compress_error);
     if (m->origin[0] && strcmp(m->origin, "real") != 0)
         snprintf(lines[count++], 96, "origin: %s", m->origin);
     for (int i = 0; i < count && i < area.rows; i++)

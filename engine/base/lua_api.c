@@ -156,6 +156,7 @@ static int api_train(lua_State *L)
                                            {"pause", LUA_ARG_NUMBER},
                                            {"device", LUA_ARG_TEXT},
                                            {"label", LUA_ARG_TEXT},
+                                           {"compress", LUA_ARG_TEXT},
                                            {"link", LUA_ARG_TEXT},
                                            {"link_latency", LUA_ARG_TEXT},
                                            {"detach", LUA_ARG_BOOLEAN},

@@ -4,6 +4,7 @@
 #include "engine/comm/shm.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -124,6 +125,8 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
         return error_set(e, ERROR_INPUT,
                          "%s goes past the link that is slowed on purpose; take ring or another", algo);
     struct order *order = &c->faults.order;
+    if (strcmp(algo, "shm") == 0 || strcmp(algo, "mpi") == 0)
+        c->sent_bytes = NAN;
     if (strcmp(algo, "shm") == 0) {
         if (!shm_check(c, e))
             return false;
@@ -140,10 +143,18 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
         return false;
     if (log)
         snprintf(log->algo, sizeof log->algo, "%s", algo);
+    c->sent_bytes += plan_sent_bytes(plan);
     order_begin(order, ALLREDUCE, name, type, n);
     if (from != to)
         memcpy(to, from, n * type->bytes);
     return order_end(order, plan_run(plan, comm_transport(c), to, log, e), false, e);
+}
+
+double comm_take_sent_bytes(struct comm *c)
+{
+    double bytes = c->sent_bytes;
+    c->sent_bytes = 0;
+    return bytes;
 }
 
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,

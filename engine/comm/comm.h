@@ -80,6 +80,12 @@ void comm_buffer_free(struct comm *c, float *buffer);
  */
 bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *type, const void *from,
                        void *to, size_t n, struct hop_log *log, struct error *e);
+/*
+ * Bytes that a rank has sent in allreduces since the last call of this, the mean over the ranks; NAN where one was
+ * by MPI's own or in shared memory, of which nothing is known.
+ */
+double comm_take_sent_bytes(struct comm *c);
+
 /* The same for floats in place. */
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,
                     struct error *e);

@@ -56,6 +56,7 @@ struct comm {
     struct mailbox *mailbox; /* NULL: all messages go by MPI */
     struct slow_link slow;
     struct transport *paced; /* the real one, slowed on purpose to that; NULL: it is not */
+    double sent_bytes;       /* see comm_take_sent_bytes */
     struct plan_cache plans;
     struct comm_auto *automatic; /* NULL until it is asked for */
     MPI_Op sum_bf16, sum_f16;    /* MPI_OP_NULL until they are needed */

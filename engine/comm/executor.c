@@ -37,7 +37,8 @@ struct plan {
     struct schedule schedule;
     const struct element *type;
     int rank;
-    int stamp;          /* added to all tags */
+    int stamp; /* added to all tags */
+    double sent_bytes;
     struct step *steps; /* ordered by round */
     int count;
     int *needs;
@@ -132,6 +133,8 @@ struct plan *plan_new(struct schedule *s, int rank, const struct element *type, 
     if (segment == 0)
         segment = PLAN_SEGMENT;
     for (int i = 0; i < p->schedule.count; i++)
+        p->sent_bytes += (double)p->schedule.transfers[i].length * (double)type->bytes / p->schedule.ranks;
+    for (int i = 0; i < p->schedule.count; i++)
         p->count += p->schedule.transfers[i].from == rank || p->schedule.transfers[i].to == rank;
     p->steps = calloc((size_t)p->count + 1, sizeof *p->steps);
     if (!p->steps) {
@@ -192,6 +195,11 @@ const struct schedule *plan_schedule(const struct plan *p)
 const struct element *plan_element(const struct plan *p)
 {
     return p->type;
+}
+
+double plan_sent_bytes(const struct plan *p)
+{
+    return p->sent_bytes;
 }
 
 /* A segment of scratch memory: the one given back last, which is still in the cache, or a new one. */

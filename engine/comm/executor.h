@@ -31,6 +31,7 @@ void plan_free(struct plan *p);
 void plan_stamp(struct plan *p, unsigned stamp);
 const struct schedule *plan_schedule(const struct plan *p);
 const struct element *plan_element(const struct plan *p);
+double plan_sent_bytes(const struct plan *p); /* by a rank when it is run, the mean over all ranks */
 
 /*
  * Runs it on x, which holds plan_schedule(p)->length elements of the plan's type. Every rank of the

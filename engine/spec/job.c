@@ -73,6 +73,7 @@ static const struct job_field train_fields[] = {
     CHOICE(train.shares, "shares", NULL),
     NUMBER(train.trace, "trace", LONG, 0, 1e9),
     NUMBER(train.pause_s, "pause_s", REAL, 0, 3600),
+    CHOICE(train.compress, "compress", "none|fp16|bf16"),
     CHOICE(train.link, "link", NULL),
     CHOICE(train.link_latency, "link_latency", NULL),
     END,
@@ -209,6 +210,7 @@ void job_defaults(struct job *job, enum job_kind kind)
                                         .algo = "ring",
                                         .bucket = -1,
                                         .device = "auto",
+                                        .compress = "none",
                                         .seed = 1,
                                         .trace = JOB_TRACE_STEPS};
         break;
@@ -435,6 +437,9 @@ static bool check_recipe(const struct job_train *t, struct error *e)
     if (t->reproducible && t->bucket > 0)
         return error_set(e, ERROR_INPUT,
                          "bucket: not together with reproducible, which sums all gradients along one tree");
+    if (t->reproducible && strcmp(t->compress, "none") != 0)
+        return error_set(e, ERROR_INPUT,
+                         "compress: not together with reproducible, which sums in one order and in float32");
     if (t->warmup > 0 && !strcmp(t->schedule, "onecycle"))
         return error_set(e, ERROR_INPUT,
                          "warmup: the schedule onecycle warms up by itself; take constant, step or cosine");

@@ -62,6 +62,7 @@ struct job_train {
     char shares[SHARES_TEXT]; /* of the samples, by rank (shares.h); "": equal ones */
     long trace;               /* steps that are recorded in trace.json; 0: none */
     double pause_s;           /* sleep between steps: a long run that burns nothing (lesson 01) */
+    char compress[8];         /* "none", "fp16", "bf16": what gradients travel as */
     char link[128];           /* slow_link.h: the rate that messages are slowed to on purpose; "": none */
     char link_latency[128];
 };

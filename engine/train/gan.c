@@ -20,11 +20,14 @@ bool gan_described(const json_t *description)
 static bool check_job(const struct job_train *t, struct error *e)
 {
     const char *what = t->accumulate > 1 ? "--accumulate" : t->reproducible ? "--reproducible" : NULL;
-    if (t->bucket > 0 || t->autotune)
+    bool compress = strcmp(t->compress, "none") != 0;
+    if (t->bucket > 0 || t->autotune || compress)
         return error_set(
             e, ERROR_INPUT,
             "--%s is not there for a gan, each of whose networks has one allreduce: leave it out",
-            t->autotune ? "autotune" : "bucket");
+            t->autotune ? "autotune"
+            : compress  ? "compress"
+                        : "bucket");
     what = *t->shares ? "--shares" : what;
     if (what)
         return error_set(e, ERROR_INPUT,

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COMPRESS_MEASURED = 50 };
+
 /* One allreduce. */
 struct reduction {
     struct comm_job job; /* first: the thread hands it back */
@@ -30,6 +32,11 @@ struct reducer {
     size_t added;         /* gradients from here on are the sums over all parts */
     double busy_before;   /* of the thread */
     double comm, exposed; /* seconds */
+    double sent_bytes;
+    /* Compression: */
+    struct compressor *compressor; /* NULL: none */
+    size_t compressor_holds;
+    unsigned steps; /* every COMPRESS_MEASURED-th is measured */
 };
 
 struct reducer *reducer_new(const struct reducer_spec *spec, struct error *e)
@@ -49,16 +56,32 @@ void reducer_free(struct reducer *r)
     if (!r)
         return;
     comm_thread_stop(r->thread);
+    compressor_free(r->compressor);
     buckets_free(&r->plan);
     free(r->reductions);
     free(r);
+}
+
+/* Gradients as they are to travel; what lies behind them as it is. */
+static bool sum_up(const struct reduction *n, struct error *e)
+{
+    const struct reducer *r = n->reducer;
+    const struct reducer_spec *s = &r->spec;
+    if (!r->compressor || n->bucket < 0)
+        return comm_allreduce(s->comm, r->algo, n->x, n->length, n->log, e);
+    size_t begin = (size_t)(n->x - s->gradients), parameters = s->model->parameters;
+    size_t most = parameters > begin ? parameters - begin : 0, packed = n->length < most ? n->length : most;
+    bool measure = r->steps % COMPRESS_MEASURED == 0;
+    return comm_allreduce_compressed(r->compressor, r->algo, n->x, packed, measure, n->log, e) &&
+           (packed == n->length ||
+            comm_allreduce(s->comm, r->algo, n->x + packed, n->length - packed, NULL, e));
 }
 
 static bool reduce(struct comm_job *job, struct error *e)
 {
     struct reduction *n = (struct reduction *)job;
     int64_t began = trace_now(n->lane);
-    bool ok = comm_allreduce(n->reducer->spec.comm, n->reducer->algo, n->x, n->length, n->log, e);
+    bool ok = sum_up(n, e);
     trace_reduce(n->lane, began, TRACE_ALLREDUCE, n->bucket, (int64_t)(n->length * sizeof *n->x),
                  n->algo_name);
     return ok;
@@ -71,6 +94,21 @@ static int algo_name(const struct reducer *r, const float *x, size_t length)
     if (r->spec.trace && strcmp(algo, "auto") == 0) /* its table is there: comm_auto was called */
         algo = comm_auto_choose(r->spec.comm, length * sizeof *x, x, x, NULL);
     return trace_name(r->spec.trace, algo ? algo : r->algo);
+}
+
+/* One that holds the longest bucket. */
+static bool make_compressor(struct reducer *r, struct error *e)
+{
+    size_t most = 1;
+    for (int i = 0; i < r->plan.count; i++)
+        if (r->reductions[i].length > most)
+            most = r->reductions[i].length;
+    if (!r->spec.compress || most <= r->compressor_holds)
+        return true;
+    compressor_free(r->compressor);
+    r->compressor = compressor_new(r->spec.comm, r->spec.compress, most, e);
+    r->compressor_holds = r->compressor ? most : 0;
+    return r->compressor;
 }
 
 bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct error *e)
@@ -94,6 +132,8 @@ bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct erro
         r->reductions[i].algo_name = algo_name(r, r->reductions[i].x, r->reductions[i].length);
         r->reductions[i].lane = reducer_overlaps(r) ? trace_lane(s->trace, TRACE_LANE_COMM, "comm") : r->lane;
     }
+    if (!make_compressor(r, e))
+        return false;
     if (reducer_overlaps(r) && !r->thread)
         r->thread = comm_thread_start(s->comm, e);
     return r->thread || !reducer_overlaps(r);
@@ -162,6 +202,8 @@ bool reducer_finish(struct reducer *r, struct error *e)
         ok = reduce(&r->reductions[0].job, e);
     }
     double waited = timing_now() - before;
+    r->sent_bytes = comm_take_sent_bytes(r->spec.comm);
+    r->steps++;
     r->exposed += waited;
     r->comm += reducer_overlaps(r) ? 0 : waited;
     r->comm += r->thread ? comm_thread_busy_s(r->thread) - r->busy_before : 0;
@@ -191,6 +233,16 @@ bool reducer_sum(struct reducer *r, float *x, size_t n, struct error *e)
     }
     r->exposed += timing_now() - before;
     return ok;
+}
+
+double reducer_sent_bytes(const struct reducer *r)
+{
+    return r->sent_bytes;
+}
+
+bool reducer_compression(struct reducer *r, struct compression_figures *f)
+{
+    return r->compressor && compressor_figures(r->compressor, f);
 }
 
 double reducer_comm_s(const struct reducer *r)

@@ -12,6 +12,7 @@
 #define RINGSIDE_TRAIN_REDUCER_H
 
 #include "engine/comm/comm.h"
+#include "engine/comm/compress.h"
 #include "engine/train/buckets.h"
 
 enum { REDUCER_LOGS = 8 }; /* operations of a step whose hops are recorded, at most */
@@ -23,8 +24,9 @@ struct reducer_spec {
     size_t length;    /* of it: parameters, and what travels behind them */
     const float
         *part; /* where the gradients that get ready lie, to be added to those in `gradients`; NULL: there */
-    struct trace *trace; /* NULL: nothing is recorded */
-    bool whole;          /* one allreduce, whatever size of bucket is asked for */
+    struct trace *trace;            /* NULL: nothing is recorded */
+    bool whole;                     /* one allreduce, whatever size of bucket is asked for */
+    const struct element *compress; /* what gradients travel as; NULL: as they are */
 };
 
 struct reducer;
@@ -46,6 +48,13 @@ bool reducer_ready(void *self, size_t from, struct error *e);
 bool reducer_finish(struct reducer *r, struct error *e);
 /* Within a step: x[0..n) summed over all ranks, behind the buckets that are under way. */
 bool reducer_sum(struct reducer *r, float *x, size_t n, struct error *e);
+
+/*
+ * Of the step that has ended: bytes that a rank sent (comm_take_sent_bytes); and what was measured of the
+ * compression, where it was since the last call.
+ */
+double reducer_sent_bytes(const struct reducer *r);
+bool reducer_compression(struct reducer *r, struct compression_figures *f);
 
 /* Of the step that has ended: seconds that communication took, and those of them in which nothing was computed. */
 double reducer_comm_s(const struct reducer *r);

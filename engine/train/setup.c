@@ -342,7 +342,10 @@ static bool make_reducer(struct trainer *tr, struct error *e)
                                                                  : tr->model.parameters + EXTRAS,
                                       .part = tr->part,
                                       .trace = tracing_trace(tr->tracing),
-                                      .whole = tr->reproducible};
+                                      .whole = tr->reproducible,
+                                      .compress = !strcmp(tr->t->compress, "fp16")   ? &element_f16
+                                                  : !strcmp(tr->t->compress, "bf16") ? &element_bf16
+                                                                                     : NULL};
     tr->reducer = reducer_new(&spec, e);
     return tr->reducer && reducer_set(tr->reducer, tr->algo, bucket_of(tr), e);
 }
@@ -446,6 +449,8 @@ static void set_recipe(const struct trainer *tr, json_t *event)
     event_set_text(event, "loss_function", loss_kind_name(tr->model.loss.kind));
     event_set_text(event, "dtype", t->dtype);
     event_set_text(event, "algo", tr->algo);
+    if (strcmp(t->compress, "none") != 0)
+        event_set_text(event, "compress", t->compress);
     if (tr->reducer && reducer_overlaps(tr->reducer)) {
         event_set_integer(event, "bucket", (long long)reducer_bucket(tr->reducer));
         event_set_integer(event, "buckets", reducer_buckets(tr->reducer));

@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,12 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
     }
     if (fusion->joined > 0)
         event_set_integer(event, "joined", fusion->joined);
+    if (isfinite(fusion->sent_bytes))
+        event_set_number(event, "sent_bytes", fusion->sent_bytes);
+    if (fusion->compression) {
+        event_set_number(event, "compress_error", fusion->compression->error);
+        event_set_number(event, "compress_lost", fusion->compression->lost);
+    }
     if (m->gan)
         telemetry_gan(event, &m->figures, n);
     return sink_emit(sink, event, e);

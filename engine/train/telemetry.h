@@ -10,6 +10,7 @@
 
 #include "engine/base/sink.h"
 #include "engine/comm/comm.h"
+#include "engine/comm/compress.h"
 
 /* What a gan's step tells beside the loss; means over samples. */
 struct gan_figures {
@@ -25,10 +26,12 @@ struct phases {
 
 /* How the gradients of the last step were summed. */
 struct fusion {
-    const char *algo; /* where it may change from step to step; else NULL */
-    size_t bucket;    /* bytes, as asked for */
-    int buckets;      /* allreduces */
-    int joined;       /* ranks that had no samples left and put in zeros */
+    const char *algo;                              /* where it may change from step to step; else NULL */
+    size_t bucket;                                 /* bytes, as asked for */
+    int buckets;                                   /* allreduces */
+    int joined;                                    /* ranks that had no samples left and put in zeros */
+    double sent_bytes;                             /* by a rank, the mean over the ranks; NAN: not known */
+    const struct compression_figures *compression; /* NULL: not measured since the last event */
 };
 
 struct meter {

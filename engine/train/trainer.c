@@ -11,13 +11,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { EVERY_STEP_UNTIL = 100 }; /* each of the first steps has an event of its own */
 #define STEP_EVENTS_S 0.1
 #define RANK_EVENTS_S 1.0
 #define HOP_EVENTS_S 2.0
-#define LOOK_S 0.25 /* at what a watcher may ask for, but that the run stops: that at each step */
+#define COMPRESS_LOST 0.1 /* share of the gradients that compression makes 0: worth a word */
+#define LOOK_S 0.25       /* at what a watcher may ask for, but that the run stops: that at each step */
 
 /* What rank 0 asks for in this step; the others ask for nothing. */
 static int wants(struct trainer *tr)
@@ -50,14 +52,33 @@ static int wants(struct trainer *tr)
 
 /* --- between steps --- */
 
+/* Once: numbers that the type has no room for. */
+static bool warn_of_lost(struct trainer *tr, const struct compression_figures *f, struct error *e)
+{
+    char text[200];
+    if (tr->lost_told || f->lost < COMPRESS_LOST)
+        return true;
+    tr->lost_told = true;
+    snprintf(text, sizeof text,
+             "%.0f %% of the gradients are too small for %s and became 0 on their way (step %ld)%s",
+             100 * f->lost, tr->t->compress, tr->step,
+             strcmp(tr->t->compress, "fp16") ? "" : ": --compress bf16 keeps them");
+    return sink_note(tr->sink, "warn", text, e);
+}
+
 static bool emit_step(struct trainer *tr, struct error *e)
 {
-    const struct fusion fusion = {.algo = tr->t->autotune ? tr->algo : NULL,
+    struct compression_figures figures;
+    bool measured = tr->reducer && reducer_compression(tr->reducer, &figures);
+    const struct fusion fusion = {.sent_bytes = tr->reducer ? reducer_sent_bytes(tr->reducer) : NAN,
+                                  .compression = measured ? &figures : NULL,
+                                  .algo = tr->t->autotune ? tr->algo : NULL,
                                   .bucket = tr->reducer ? reducer_bucket(tr->reducer) : 0,
                                   .buckets = tr->reducer ? reducer_buckets(tr->reducer) : 1,
                                   .joined = comm_size(tr->comm) - tr->readers};
     return telemetry_step(tr->sink, &tr->step_meter, tr->step, trainer_epoch(tr), tr->global_batch, tr->lr,
-                          tr->grad_norm, &fusion, e);
+                          tr->grad_norm, &fusion, e) &&
+           (!measured || warn_of_lost(tr, &figures, e));
 }
 
 static bool report(struct trainer *tr, int want, struct error *e)

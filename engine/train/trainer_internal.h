@@ -87,6 +87,7 @@ struct trainer {
     long ops;
     double loss, accuracy; /* of the last evaluation */
     bool evaluated;        /* since the last step */
+    bool lost_told;        /* that compression makes many gradients 0 */
 
     /* saving.c */
     long first_step, saved_step; /* where this run began; of the last checkpoint, -1: none */
