@@ -180,17 +180,18 @@ enum { LAYERS_SHOWN = 8 };
 
 static void print_ranks(const struct timeline *t, FILE *to)
 {
-    fprintf(to, "\n%5s %12s %9s %9s %7s %9s %7s %9s\n", "rank", "a step", "compute", "exposed", "data",
-            "between", "idle", "waiting");
+    fprintf(to, "\n%4s %12s %7s %7s %7s %7s %7s %7s %7s\n", "rank", "a step", "compute", "exposed", "hidden",
+            "data", "between", "idle", "waiting");
     for (int i = 0; i < t->rank_count; i++) {
         const struct timeline_rank *r = &t->ranks[i];
-        fprintf(to, "%5d %9.3f ms %7.1f %% %7.1f %% %5.1f %% %7.1f %% %5.1f %% %7.1f %%\n", r->rank,
-                1e3 * r->step_s, 100 * r->compute, 100 * r->exposed, 100 * r->data, 100 * r->between,
-                100 * r->idle, 100 * r->waiting);
+        fprintf(to, "%4d %9.3f ms", r->rank, 1e3 * r->step_s);
+        const double shares[] = {r->compute, r->exposed, r->hidden, r->data, r->between, r->idle, r->waiting};
+        for (size_t k = 0; k < sizeof shares / sizeof *shares; k++)
+            fprintf(to, " %5.1f %%", 100 * shares[k]);
+        fputc('\n', to);
     }
-    fputs("exposed: communication that nothing hides; between: tests, checkpoints, events between steps; "
-          "waiting: in\n"
-          "collectives, until the last rank has come\n",
+    fputs("exposed, hidden: communication while nothing is computed, and beside computing; between: tests,\n"
+          "checkpoints, events between steps; waiting: in collectives, until the last rank has come\n",
           to);
 }
 
@@ -226,7 +227,7 @@ bool timeline_print(const struct trace_data *d, long step, int columns, FILE *to
     if (*d->slowed)
         fprintf(to, "%s\n", d->slowed);
     if (d->incomplete)
-        fputs("a rank failed: this is only what rank 0 saw\n", to);
+        fputs("the run failed: this is only what rank 0 saw\n", to);
     if (d->dropped)
         fprintf(to, "%ld spans found no room and are missing\n", d->dropped);
     print_ranks(&t, to);

@@ -34,7 +34,7 @@ struct trace_data {
     int ranks;
     long first_step, last_step, dropped;
     double offset_s, bound_s; /* the largest of any rank */
-    bool incomplete;          /* a rank failed: only rank 0's spans */
+    bool incomplete;          /* the run failed: only rank 0's spans */
     struct trace_row *rows;   /* by rank, then thread */
     int row_count;
     struct trace_event *events;

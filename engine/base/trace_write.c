@@ -51,7 +51,7 @@ static json_t *other_data(const struct trace_about *a)
     json_object_set_new(o, "bound_s", bounds);
     json_object_set_new(o, "hosts", hosts);
     if (a->rank_0_only)
-        event_set_text(o, "incomplete", "a rank failed: only what rank 0 saw is here");
+        event_set_text(o, "incomplete", "the run failed: only what rank 0 saw is here");
     return o;
 }
 

@@ -37,7 +37,7 @@ struct trace_about {
     const struct trace_clock *clocks;
     const char (*hosts)[64];
     long dropped;     /* spans that found no room */
-    bool rank_0_only; /* a rank failed: only what rank 0 saw */
+    bool rank_0_only; /* the run failed: only what rank 0 saw */
 };
 
 struct trace_file;

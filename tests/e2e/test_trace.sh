@@ -82,7 +82,7 @@ trained() { # NAME RANKS STEPS THREADS OPTION...
 trained plain 2 50 1 --steps 70
 check "the stream tells of it" grep -qE '"ev":"trace","file":"trace.json","ranks":2,"steps":50,"first_step":11,"offset_s":0.0,"bound_s":[0-9.e-]+,"spans":[0-9]+,"dropped":0' "$runs/$run/events.jsonl"
 expect "what it says" 0 "$ringside" runs trace "$run"
-check "shares of every rank" test "$(grep -cE '^ +[01] +[0-9.]+ ms( +[0-9.]+ %){6}$' <<<"$out")" = 2
+check "shares of every rank" test "$(grep -cE '^ +[01] +[0-9.]+ ms( +[0-9.]+ %){7}$' <<<"$out")" = 2
 check "the longest layers" grep -qE '^1 dense 128 \+ relu +[0-9.]+ ms +[0-9.]+ ms +[0-9.]+ %$' <<<"$out"
 check "a step of both, 80 columns wide" test "$(grep -cE '^rank [01]    [A-Za-z.-]{70}$' <<<"$out")" = 2
 check "with its legend" grep -qE '^.*F forward .*B backward' <<<"$out"

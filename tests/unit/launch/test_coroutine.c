@@ -53,7 +53,7 @@ struct result {
 
 static void run(struct result *result, const char *text, int ranks, long length)
 {
-    struct list_sink list = {{keep, 0}, json_array()};
+    struct list_sink list = {{.emit = keep}, json_array()};
     struct lua_rank_script script = {.text = text,
                                      .length = strlen(text),
                                      .shown = "mine.lua",
