@@ -1,9 +1,14 @@
 #include "cluster-sim/simulation.h"
 
 #include "cluster-sim/platform_lua.h"
+#include "cluster-sim/storage.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Of a node about whose memory nothing is said: what a page cache is read at. */
+#define MEMORY_RATE 10e9
 
 static bool make_platform(const struct job_sim *job, struct platform *p, struct error *e)
 {
@@ -63,6 +68,37 @@ static bool make_mesh(struct simulation *s, struct training *t, struct error *e)
                                  t->pipeline, e);
 }
 
+/* Samples/s that the cluster's storage yields to the job's nodes, once every file has been read: shuffled anew, each epoch. */
+static bool make_input(struct simulation *s, struct training *t, struct error *e)
+{
+    const struct job_sim *job = s->job;
+    t->input_samples_per_s = job->input_samples_per_s;
+    if (job->input_samples_per_s > 0 || !(job->samples > 0))
+        return true;
+    struct storage_system system;
+    struct storage_result r;
+    struct storage_load load = {.files = ceil(job->samples / job->samples_per_file),
+                                .file_bytes = job->sample_bytes * job->samples_per_file,
+                                .readers = job->readers * s->platform.per_node,
+                                .memory_bytes_per_s = MEMORY_RATE,
+                                .cache_bytes = job->cache_bytes,
+                                .order = STORAGE_SHUFFLED,
+                                .share = STORAGE_NEW_PART,
+                                .epochs = 1,
+                                .prefetch = true};
+    if (!storage_of_platform(&s->platform, &system, &load, e))
+        return error_wrap(e, "data");
+    load.clients = (s->ranks + s->platform.per_node - 1) / s->platform.per_node;
+    if (!storage_simulate(&system, &load, &r, e))
+        return error_wrap(e, "data");
+    t->input_samples_per_s = r.later.files_per_s * job->samples_per_file;
+    snprintf(s->storage, sizeof s->storage,
+             "%d nodes with %d reads in flight each get %.4g files/s of %.4g MB (%.3g GB/s), bounded by: %s",
+             load.clients, load.readers, r.later.files_per_s, 1e-6 * load.file_bytes,
+             1e-9 * r.later.bytes_per_s, storage_station_name(r.later.bottleneck));
+    return true;
+}
+
 static bool make_step(struct simulation *s, struct training *t, struct error *e)
 {
     const struct job_sim *job = s->job;
@@ -75,10 +111,9 @@ static bool make_step(struct simulation *s, struct training *t, struct error *e)
     t->width = !strcmp(job->dtype, "bf16") ? 2 : 4;
     t->optimizer = job->optimizer;
     t->samples_per_s = job->rate;
-    t->input_samples_per_s = job->input_samples_per_s;
     t->straggler = (struct straggler){
         .spread = job->spread, .slow_ranks = job->slow_ranks, .slow_factor = job->slow_factor};
-    if (!straggler_named(job->straggler, &t->straggler.kind, e) ||
+    if (!straggler_named(job->straggler, &t->straggler.kind, e) || !make_input(s, t, e) ||
         !simulation_device(&s->platform, job->dtype, &t->device, s->device, &t->memory_bytes, e) ||
         !training_plan_make(&s->plan, t, &s->network.network, e))
         return false;

@@ -18,7 +18,8 @@ struct simulation {
     struct model_spec model;
     struct platform_network network;
     struct training_plan plan;
-    char device[64]; /* what a rank computes on: "Tesla P100", "8 cores" */
+    char device[64];   /* what a rank computes on: "Tesla P100", "8 cores" */
+    char storage[256]; /* what bounds the reading of data; "": nothing is read */
     int ranks;
     enum sim_tier tier; /* that answered for the largest sum; what was asked for where there was none */
     bool exact;

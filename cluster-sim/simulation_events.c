@@ -247,6 +247,8 @@ static void explain(struct teller *to)
     training_explain(&s->plan, platform_network_text(&s->network, network, sizeof network), tell_why, to);
     if (largest)
         tell_why(to, "largest sum", largest->time_s, largest->formula);
+    if (*s->storage)
+        tell_why(to, "storage", 0, s->storage);
 }
 
 static void tell_done(struct teller *to)

@@ -34,7 +34,8 @@
  *            disk = {...}, storage = { kind = "nfs", ... } }   a platform for the simulator (cluster-sim/platform_json.c)
  *   simulate{ cluster = cluster{...} | "NAME", job = { model =, batch =, ranks =, allreduce =, bucket = (bytes),
  *             first_bucket =, overlap =, tensor =, pipeline =, microbatches =, optimizer =, dtype =,
- *             rate = (samples/s of one rank, measured), input = (samples/s that reading yields),
+ *             rate = (samples/s of one rank, measured), input = (samples/s that reading yields) or
+ *             data = { samples =, sample_bytes =, samples_per_file =, readers = (a rank), cache = (bytes a node) },
  *             straggler = { kind = "normal", spread = 0.02, slow = 1, factor = 1.5 } }, steps =, tier =, seed =, label = }
  *       -> { ok, run, tier, samples_per_s, step_s, compute_s, comm_s, exposed_comm_s, bubble_s, data_s, straggler_s,
  *            efficiency, bottleneck, memory_bytes, fits, steps, collectives = {{bytes, time_s}}, explain = {{what, text}},

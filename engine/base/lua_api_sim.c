@@ -26,8 +26,8 @@ static const struct lua_arg job_known[] = {{"model", LUA_ARG_TEXT | LUA_ARG_TABL
                                            {"input", LUA_ARG_NUMBER},
                                            {"straggler", LUA_ARG_TABLE},
                                            {"seed", LUA_ARG_WHOLE},
+                                           {"data", LUA_ARG_TEXT | LUA_ARG_TABLE},
                                            /* of train{} alone */
-                                           {"data", LUA_ARG_TEXT},
                                            {"epochs", LUA_ARG_WHOLE},
                                            {"seconds", LUA_ARG_NUMBER},
                                            {"lr", LUA_ARG_NUMBER},

@@ -71,6 +71,38 @@ static bool take_bucket(const json_t *table, struct job *job, struct error *e)
     return true;
 }
 
+/* The fields of a table inside the job's; what it does not know is told. */
+static bool take_known(const json_t *table, const char *name, const struct taken *parts, struct job *job,
+                       struct error *e)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)table, key, value)
+    {
+        const struct taken *k = parts;
+        char known[256] = "";
+        for (; k->key && strcmp(k->key, key) != 0; k++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", *known ? ", " : "", k->key);
+        if (!k->key)
+            return error_set(e, ERROR_INPUT, "%s: does not know '%.40s'; it knows %s", name, key, known);
+    }
+    return take(table, parts, job, e);
+}
+
+/* data = { samples = 1281167, sample_bytes = 110e3 }: read from the cluster's storage; a name says nothing here. */
+static bool take_data(const json_t *table, struct job *job, struct error *e)
+{
+    static const struct taken parts[] = {
+        {"samples", "samples"}, {"sample_bytes", "sample_bytes"}, {"samples_per_file", "samples_per_file"},
+        {"readers", "readers"}, {"cache", "cache_bytes"},         {NULL, NULL}};
+    const json_t *data = json_object_get(table, "data");
+    if (!json_is_object(data))
+        return true;
+    if (!json_object_get(data, "samples"))
+        return error_set(e, ERROR_INPUT, "data: expected samples =, how many the dataset has");
+    return take_known(data, "data", parts, job, e);
+}
+
 /* straggler = { kind = "normal", spread = 0.02, slow = 1, factor = 1.5 } */
 static bool take_straggler(const json_t *table, struct job *job, struct error *e)
 {
@@ -80,22 +112,11 @@ static bool take_straggler(const json_t *table, struct job *job, struct error *e
                                          {"factor", "slow_factor"},
                                          {NULL, NULL}};
     const json_t *straggler = json_object_get(table, "straggler");
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)straggler, key, value)
-    {
-        const struct taken *k = parts;
-        while (k->key && strcmp(k->key, key) != 0)
-            k++;
-        if (!k->key)
-            return error_set(e, ERROR_INPUT,
-                             "straggler: does not know '%.40s'; it knows kind, spread, slow, factor", key);
-    }
     if (json_object_get(straggler, "spread") && !json_object_get(straggler, "kind"))
         snprintf(job->sim.straggler, sizeof job->sim.straggler, "normal");
     if (json_object_get(straggler, "factor") && !json_object_get(straggler, "slow"))
         job->sim.slow_ranks = 1;
-    return take(straggler, parts, job, e);
+    return take_known(straggler, "straggler", parts, job, e);
 }
 
 bool lua_host_sim_job(const json_t *args, struct job *job, struct error *e)
@@ -120,6 +141,6 @@ bool lua_host_sim_job(const json_t *args, struct job *job, struct error *e)
     job_defaults(job, JOB_SIM);
     job->sim.cluster = json_incref(json_object_get(args, "cluster"));
     return take(table, parts, job, e) && take_model(table, &job->sim, e) && take_optimizer(table, job, e) &&
-           take_bucket(table, job, e) && take_straggler(table, job, e) && take(args, whole, job, e) &&
-           job_validate(job, e);
+           take_bucket(table, job, e) && take_data(table, job, e) && take_straggler(table, job, e) &&
+           take(args, whole, job, e) && job_validate(job, e);
 }

@@ -143,6 +143,11 @@ static const struct job_field sim_fields[] = {
     CHOICE(sim.dtype, "dtype", "fp32|bf16"),
     NUMBER(sim.rate, "rate", REAL, 0, 1e12),
     NUMBER(sim.input_samples_per_s, "input_samples_per_s", REAL, 0, 1e15),
+    NUMBER(sim.samples, "samples", REAL, 0, 1e15),
+    NUMBER(sim.sample_bytes, "sample_bytes", REAL, 1, 1e15),
+    NUMBER(sim.samples_per_file, "samples_per_file", REAL, 1, 1e15),
+    NUMBER(sim.readers, "readers", INT, 1, 4096),
+    NUMBER(sim.cache_bytes, "cache_bytes", REAL, 0, 1e18),
     CHOICE(sim.straggler, "straggler", "none|uniform|normal|exponential"),
     NUMBER(sim.spread, "spread", REAL, 0, 10),
     NUMBER(sim.slow_ranks, "slow_ranks", INT, 0, JOB_SIM_MAX_RANKS),
@@ -250,6 +255,9 @@ void job_defaults(struct job *job, enum job_kind kind)
                                     .microbatches = 1,
                                     .optimizer = "sgd",
                                     .dtype = "fp32",
+                                    .sample_bytes = 110e3, /* an image of ImageNet, about */
+                                    .samples_per_file = 1,
+                                    .readers = 4,
                                     .straggler = "none",
                                     .slow_factor = 1,
                                     .seed = 1};

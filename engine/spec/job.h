@@ -125,8 +125,13 @@ struct job_sim {
     bool overlap;                            /* sums while backward goes on */
     int tensor, pipeline, microbatches;      /* the mesh; the rest of the ranks are replicas */
     char optimizer[16], dtype[8];
-    double rate;                /* samples/s of one rank alone, measured; 0: from its peak rates */
-    double input_samples_per_s; /* that reading yields, over all ranks; 0: any */
+    double rate; /* samples/s of one rank alone, measured; 0: from its peak rates */
+    double
+        input_samples_per_s; /* that reading yields, over all ranks; 0: any, or what the cluster's storage does: */
+    double samples;          /* of the dataset; 0: data cost nothing */
+    double sample_bytes, samples_per_file;
+    int readers;        /* reads in flight of each rank */
+    double cache_bytes; /* of each node, for files that were read before */
     char straggler[16]; /* distribution of a rank's delay: "none", "uniform", "normal", "exponential", */
     double spread;      /* relative, */
     int slow_ranks;     /* and so many that always take ... */

@@ -96,6 +96,18 @@ for text in "job{...} does not know 'btch'; did you mean 'batch'?" "simulate{...
 done
 says "a model that does not fit is told" "fits	false	false	a rank needs "
 
-# A learner's call is recorded in a check, not carried out.
+# Data from the cluster's storage, clusters by name, and tables that serve train{} as well.
+script named <<'LUA'
+local r = simulate{ cluster = "horovod-vm", job = { model = "resnet101", batch = 64, lr = 0.1, epochs = 90, allreduce = "auto",
+                    optimizer = sgd{ momentum = 0.9 }, data = { samples = 1281167, sample_bytes = 1e6 } } }
+print(r.ranks, r.bound_by, r.data_s > 0, r.samples_per_s < 501)
+print(pcall(simulate, { cluster = "horovod-vm", job = { data = { sampels = 1 } } }))
+print(pcall(simulate, { cluster = "dgx-a100", job = { ranks = 8, data = { samples = 1 } } }))
+LUA
+expect "a cluster by name" 0 "$ringside" run "$scratch/named.lua"
+says "is bound by its NFS server where samples are large" "8	input	true	true"
+says "data without samples" "data: expected samples ="
+says "no storage is told" "has no storage"
+
 expect "published runs beside their simulation" 0 "$ringside" sim --published --markdown
 check "cluster-sim/PUBLISHED.md is what the simulator says" diff -u cluster-sim/PUBLISHED.md "$scratch/out"

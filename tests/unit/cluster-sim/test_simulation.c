@@ -31,9 +31,10 @@ static struct platform cluster(int nodes)
 {
     struct platform p;
     struct error e = {0};
-    json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:f, s:f, s:f}, s:f, s:f, s:f}", "name", "big", "topology",
-                               "switch", "nodes", nodes, "gpus", 8, "gpu", "name", "GPU", "f32", 4e12, "memory", 16e9,
-                               "memory_bandwidth", 400e9, "nvlink", 25e9, "bandwidth", 12.5e9, "latency", 1e-6);
+    json_t *object =
+        json_pack("{s:s, s:s, s:i, s:i, s:{s:s, s:f, s:f, s:f}, s:f, s:f, s:f}", "name", "big", "topology",
+                  "switch", "nodes", nodes, "gpus", 8, "gpu", "name", "GPU", "f32", 4e12, "memory", 16e9,
+                  "memory_bandwidth", 400e9, "nvlink", 25e9, "bandwidth", 12.5e9, "latency", 1e-6);
     if (!platform_from_json(object, &p, &e))
         fail_msg("%s", e.text);
     json_decref(object);
@@ -135,6 +136,51 @@ static void what_does_not_fit_is_refused(void **state)
     job_clear(&job);
 }
 
+static void reading_bounds_a_step(void **state)
+{
+    (void)state;
+    struct job job = job_of(mlp);
+    struct simulation s;
+    struct error e = {0};
+    struct platform p = cluster(2);
+    job.sim.samples = 1e6;
+    assert_false(simulation_make_on(&s, &job.sim, &p, &e));
+    assert_non_null(strstr(e.text, "has no storage"));
+    p = cluster(2);
+    p.shared =
+        (struct sim_storage){.kind = SIM_STORAGE_NFS, .read_bytes_per_s = 500e6, .link_bytes_per_s = 1.25e9};
+    job.sim.sample_bytes = 100e3;
+    job.sim.readers = 64;
+    assert_true(simulation_make_on(&s, &job.sim, &p, &e));
+    /* 500 MB/s are 5 000 samples/s; a rank alone computes more. */
+    NEAR(s.plan.t.input_samples_per_s, 5000);
+    NEAR(s.plan.expected.samples_per_s, 5000);
+    assert_int_equal(s.plan.expected.bottleneck, BOTTLENECK_INPUT);
+    assert_non_null(strstr(s.storage, "target"));
+    simulation_free(&s);
+    job_clear(&job);
+}
+
+static void a_name_may_leave_the_choice(void **state)
+{
+    (void)state;
+    struct job job = job_of(mlp);
+    struct simulation s;
+    double least = INFINITY;
+    static const char *const algos[] = {"ring", "recursive_doubling", "halving_doubling", "auto"};
+    job.sim.bucket_bytes = 0;
+    for (int i = 0; i < 4; i++) {
+        snprintf(job.sim.algo, sizeof job.sim.algo, "%s", algos[i]);
+        simulate(&s, &job, 4);
+        if (i < 3)
+            least = fmin(least, s.plan.buckets[0].takes_s);
+        else
+            NEAR(s.plan.buckets[0].takes_s, least);
+        simulation_free(&s);
+    }
+    job_clear(&job);
+}
+
 /* --- what is told --- */
 
 struct listener {
@@ -161,7 +207,8 @@ static bool listen(struct event_sink *sink, json_t *event, struct error *e)
         l->collectives++, l->unlabelled |= !labelled;
     if (event_is(event, "done"))
         l->dones++, l->unlabelled |= !labelled, l->efficiency = event_number(event, "efficiency", -1);
-    l->notes_not_modelled += event_is(event, "note") && strstr(event_text(event, "text", ""), "not modelled") != NULL;
+    l->notes_not_modelled +=
+        event_is(event, "note") && strstr(event_text(event, "text", ""), "not modelled") != NULL;
     json_decref(event);
     return true;
 }
@@ -187,7 +234,7 @@ static void a_run_is_told_with_its_origin_and_tier(void **state)
     assert_true(l.steps >= 100 && l.steps <= 1100);
     assert_false(l.unlabelled);
     assert_false(l.back);
-    NEAR(l.last_t, 5000 * s.plan.expected.step_s);
+    near(l.last_t, 5000 * s.plan.expected.step_s, 1e-6, __LINE__); /* told to the microsecond */
     assert_true(l.efficiency > 0 && l.efficiency < 1 / 1.4);
     simulation_free(&s);
     job_clear(&job);
@@ -239,6 +286,8 @@ int main(void)
         cmocka_unit_test(a_rank_computes_by_its_gpu),
         cmocka_unit_test(a_sum_takes_what_the_network_says),
         cmocka_unit_test(what_does_not_fit_is_refused),
+        cmocka_unit_test(reading_bounds_a_step),
+        cmocka_unit_test(a_name_may_leave_the_choice),
         cmocka_unit_test(a_run_is_told_with_its_origin_and_tier),
         cmocka_unit_test(a_hundred_thousand_gpus_take_little_memory),
     };
