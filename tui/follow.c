@@ -118,11 +118,15 @@ static void say_run(const struct run_model *m)
 
 static void say_cost(const json_t *event)
 {
-    printf("%s%s: a message takes %.2f us and %.3g GB/s, adding %.1f GB/s\n",
+    double far = event_number(event, "far_beta_s_per_byte", NAN);
+    char beyond[48] = "";
+    if (isfinite(far))
+        snprintf(beyond, sizeof beyond, " (%.3g beyond the cache)", 1e-9 / far);
+    printf("%s%s: a message takes %.2f us and %.3g GB/s%s, adding %.1f GB/s\n",
            event_text(event, "transport", "?"),
            *event_text(event, "slowed", "") ? " (slowed on purpose)" : "",
            1e6 * event_number(event, "alpha_s", NAN), 1e-9 / event_number(event, "beta_s_per_byte", NAN),
-           1e-9 / event_number(event, "gamma_s_per_byte", NAN));
+           beyond, 1e-9 / event_number(event, "gamma_s_per_byte", NAN));
 }
 
 /* A row of the table of `train --eval`. */

@@ -112,13 +112,19 @@ bool comm_one_host(const struct comm *c);
 /* Whether all ranks share memory and may use it (a slowed link forbids it), so that there is "shm". */
 bool comm_shares_memory(const struct comm *c);
 
-/* What a message over the transport costs here, and a flag and a copy in shared memory. */
+/* What a message costs here over the transport and by MPI alone, and a flag and a copy in shared memory. */
 struct comm_links {
-    struct cost_link messages, memory;
-    bool shared; /* there is a memory */
+    struct cost_link messages, library, memory;
+    struct cost_curve private_memory; /* memory.pass where buffers are private */
+    bool shared;                      /* there is a memory */
 };
-/* Measures them in some 50 ms. Collective; the same figures on all ranks. All zero with one rank. */
-bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e);
+/*
+ * Measures them, for buffers up to `longest` bytes: up to half a second where these are long. Collective; the same
+ * figures on all ranks. All zero with one rank.
+ */
+bool comm_measure_links(struct comm *c, size_t longest, struct comm_links *l, struct error *e);
+/* Seconds a byte of messages that are longer than a cache; NAN where none were measured. */
+double comm_far_beta(const struct cost_link *l);
 /*
  * What an allreduce should take by cost.h, in seconds. shared: in comm_buffers. NAN where there is no
  * formula.

@@ -1,12 +1,16 @@
 /*
- * link.c - alpha, beta and gamma of this machine, measured.
+ * link.c - what a message, an addition and a pass over shared memory cost on this machine, measured.
  *
  * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory
- * and wires. A message: each rank sends to the next one and receives from the one before. A flag and a copy:
- * what shm consists of. Times are the least of several: what the machine does when nothing else disturbs it.
+ * and wires. A message: each rank sends to the next one and receives from the one before, by the executor, at lengths
+ * from one number to more than a cache holds. The same where what comes is added tells what adding costs. A
+ * flag and a copy: what shm consists of. Times are medians, as those of the collectives they are to predict.
  */
 #include "engine/comm/comm_internal.h"
+#include "engine/comm/executor.h"
 #include "engine/comm/shm.h"
+
+#include "engine/base/timing.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,12 +18,20 @@
 #include <string.h>
 
 enum {
-    TIMES = 9,         /* of each measurement */
+    TIMES = 9,         /* of each measurement, */
+    TIMES_LONG = 5,    /* and of a long one */
     SHORT = 16 * 1024, /* up to here a measurement is several messages */
-    LONG = 32 << 20,   /* bytes that are copied or added: more than a cache holds, */
-    ALL = 128 << 20,   /* but from and to of all ranks of a host no more than this */
-    LEAST = 4 << 20,   /* and no less than this: the longest message */
+    MIDDLE = 1 << 20,  /* from here it is long */
+    LEAST = 64 * 1024, /* bytes of memory to measure in, at least */
+    MOST = 16 << 20,   /* and at most: with all ranks' more than a cache holds, */
+    ALL = 64 << 20,    /* but of all ranks of a host no more than this */
 };
+
+/* Lengths of messages and passes. Just above 16 KiB messages begin to travel in another way (mailbox.c). */
+static const double lengths[] = {4,         256,     4096,    16384,   16640,   65536, 256 << 10,
+                                 512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, MOST};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
+_Static_assert(LENGTHS + 1 <= COST_POINTS, "a curve begins with 0 where nothing costs nothing");
 
 /* One thing to time: `count` of them take how long? */
 struct timed {
@@ -27,35 +39,36 @@ struct timed {
     char *from, *to;
     size_t bytes;
     int count;
+    struct transport *transport;
+    struct plan *plan;
 };
 
-/* The least of TIMES, each the slowest rank's; once before, to warm up. */
-static bool least_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
+/* The median of several, each the slowest rank's; once before, to warm up. */
+static bool median_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
 {
-    *seconds = INFINITY;
-    for (int i = -1; i < TIMES; i++) {
+    double times[TIMES];
+    int count = w->bytes < MIDDLE ? TIMES : TIMES_LONG;
+    for (int i = -1; i < count; i++) {
         if (!comm_barrier(c, e))
             return false;
-        double begin = sink_clock();
+        double begin = timing_now();
         for (int k = 0; k < w->count; k++)
             if (!w->once(c, w, e))
                 return false;
-        double most = (sink_clock() - begin) / w->count;
+        double most = (timing_now() - begin) / w->count;
         if (!comm_max_double(c, &most, 1, e))
             return false;
-        if (i >= 0 && most < *seconds)
-            *seconds = most;
+        if (i >= 0)
+            times[i] = most;
     }
-    return true;
+    *seconds = timing_median(times, count);
+    return *seconds > 0 || error_set(e, ERROR_FAILED, "the clock is too coarse to time messages");
 }
 
 static bool exchange(struct comm *c, struct timed *w, struct error *e)
 {
-    struct transport *t = comm_transport_real(c); /* also where it is slowed */
-    struct pending p[2] = {0};
-    int next = (t->rank + 1) % t->size, before = (t->rank + t->size - 1) % t->size;
-    return t->ops->recv_start(t, before, 0, w->to, w->bytes, &p[0], e) &&
-           t->ops->send_start(t, next, 0, w->from, w->bytes, false, &p[1], e) && t->ops->wait(t, p, 2, e);
+    (void)c;
+    return plan_run(w->plan, w->transport, w->from, NULL, e);
 }
 
 static bool flag(struct comm *c, struct timed *w, struct error *e)
@@ -80,70 +93,141 @@ static bool addition(struct comm *c, struct timed *w, struct error *e)
     return true;
 }
 
-static bool measure_messages(struct comm *c, char *from, char *to, struct cost_link *l, struct error *e)
+static bool pass(struct comm *c, struct timed *w, struct error *e)
 {
-    static const double bytes[] = {4, 256, 4096, 65536, 1 << 20, LEAST};
-    enum { SIZES = sizeof bytes / sizeof *bytes };
-    double seconds[SIZES];
-    for (int i = 0; i < SIZES; i++) {
-        struct timed w = {.once = exchange, .from = from, .to = to, .bytes = (size_t)bytes[i]};
+    return shm_allreduce(c->shm, &element_f32, w->from, w->from, w->bytes / sizeof(float), 0, e);
+}
+
+/* Each rank sends x[0..n) to the next, which has it at x[n..2n) or adds it there. */
+static struct plan *exchange_plan(const struct comm *c, size_t n, bool adds, struct error *e)
+{
+    struct schedule s;
+    if (!schedule_begin(&s, "a message", c->size, 2 * n, 1, (size_t)c->size, e))
+        return NULL;
+    for (int r = 0; r < c->size; r++)
+        schedule_add(
+            &s, (struct transfer){
+                    .from = r, .to = (r + 1) % c->size, .length = n, .shift = (ptrdiff_t)n, .reduce = adds});
+    return plan_new(&s, c->rank, &element_f32, 0, e);
+}
+
+static bool time_exchange(struct comm *c, struct timed *w, bool adds, double *seconds, struct error *e)
+{
+    if (!(w->plan = exchange_plan(c, w->bytes / sizeof(float), adds, e)))
+        return false;
+    bool ok = median_time(c, w, seconds, e);
+    plan_free(w->plan);
+    return ok;
+}
+
+static void point(struct cost_curve *curve, double bytes, double seconds)
+{
+    curve->bytes[curve->count] = bytes;
+    curve->seconds[curve->count++] = seconds;
+}
+
+/* x: 2 * most bytes. */
+static bool measure_messages(struct comm *c, struct transport *t, char *x, size_t most, struct cost_link *l,
+                             struct error *e)
+{
+    point(&l->adding, 0, 0);
+    for (int i = 0; i < LENGTHS && lengths[i] <= (double)most; i++) {
+        struct timed w = {.once = exchange, .from = x, .bytes = (size_t)lengths[i], .transport = t};
+        double moved, added;
         w.count = w.bytes <= SHORT ? 20 : 1;
-        if (!least_time(c, &w, &seconds[i], e))
+        if (!time_exchange(c, &w, false, &moved, e) || !time_exchange(c, &w, true, &added, e))
             return false;
+        point(&l->message, lengths[i], moved);
+        point(&l->adding, lengths[i], fmax(0, added - moved));
     }
-    return cost_fit(bytes, seconds, SIZES, &l->alpha, &l->beta) ||
+    int near = l->message.count; /* the line stands for what stays in a cache */
+    while (near > 2 && l->message.bytes[near - 1] > MIDDLE)
+        near--;
+    return cost_fit(l->message.bytes, l->message.seconds, near, &l->alpha, &l->beta) ||
            error_set(e, ERROR_FAILED, "the clock is too coarse to time messages");
 }
 
-static bool measure(struct comm *c, char *from, char *to, size_t bytes, struct comm_links *l, struct error *e)
+static bool measure_passes(struct comm *c, char *x, size_t most, struct cost_curve *curve, struct error *e)
 {
-    struct timed adding = {.once = addition, .from = from, .to = to, .bytes = bytes, .count = 1};
-    struct timed copying = {.once = copy, .from = from, .to = to, .bytes = bytes, .count = 1};
-    struct timed flagging = {.once = flag, .count = 100};
-    double added = 0, copied = 0;
-    if (!least_time(c, &adding, &added, e) || !measure_messages(c, from, to, &l->messages, e))
-        return false;
-    l->messages.gamma = added / (double)bytes;
-    l->shared = comm_shares_memory(c);
-    if (c->paced)
-        l->messages = slow_link_cost(&c->slow, c->size, &l->messages);
-    if (!l->shared)
-        return true;
-    if (!least_time(c, &copying, &copied, e) || !least_time(c, &flagging, &l->memory.alpha, e))
-        return false;
-    l->memory.beta = copied / (double)bytes;
-    l->memory.gamma = added / (double)bytes;
+    for (int i = 0; i < LENGTHS && lengths[i] <= (double)most; i++) {
+        struct timed w = {.once = pass, .from = x, .bytes = (size_t)lengths[i]};
+        double seconds;
+        w.count = w.bytes <= SHORT ? 20 : 1;
+        if (!median_time(c, &w, &seconds, e))
+            return false;
+        point(curve, lengths[i], seconds);
+    }
     return true;
 }
 
-bool comm_measure_links(struct comm *c, struct comm_links *l, struct error *e)
+/* from, to: so many bytes each, one behind the other; shared: as many that the ranks of the host share. */
+static bool measure_memory(struct comm *c, char *from, char *shared, size_t bytes, struct comm_links *l,
+                           struct error *e)
 {
-    *l = (struct comm_links){0};
+    struct timed adding = {.once = addition, .from = from, .to = from + bytes, .bytes = bytes, .count = 1};
+    struct timed copying = adding, flagging = {.once = flag, .count = 100};
+    double added, copied;
+    copying.once = copy;
+    if (!median_time(c, &adding, &added, e))
+        return false;
+    l->messages.gamma = l->library.gamma = l->memory.gamma = added / (double)bytes;
+    if (!l->shared)
+        return true;
+    if (!median_time(c, &copying, &copied, e) || !median_time(c, &flagging, &l->memory.alpha, e))
+        return false;
+    l->memory.beta = copied / (double)bytes;
+    return measure_passes(c, shared, bytes, &l->memory.pass, e) &&
+           measure_passes(c, from, bytes, &l->private_memory, e);
+}
+
+bool comm_measure_links(struct comm *c, size_t longest, struct comm_links *l, struct error *e)
+{
+    *l = (struct comm_links){.shared = comm_shares_memory(c)};
     if (c->size == 1)
         return true;
-    size_t share = (size_t)ALL / 2 / (size_t)c->host_ranks, bytes = share < LONG ? share / 64 * 64 : LONG;
-    if (bytes < LEAST)
-        bytes = LEAST;
-    char *from = malloc(bytes), *to = malloc(bytes);
-    bool ok = from && to;
-    if (from && to) {
-        memset(from, 0, bytes);
-        memset(to, 0, bytes);
-        ok = measure(c, from, to, bytes, l, e);
-    } else {
+    size_t most = (size_t)ALL / 2 / (size_t)c->host_ranks;
+    most = most < MOST ? most / 64 * 64 : MOST;
+    size_t bytes = longest < LEAST ? LEAST : longest < most ? (longest + 63) / 64 * 64 : most;
+    char *x = malloc(2 * bytes), *shared = (char *)comm_buffer(c, bytes / sizeof(float), e);
+    bool ok = false;
+    if (shared && x) {
+        memset(x, 0, 2 * bytes);
+        ok = measure_messages(c, comm_transport_real(c), x, bytes, &l->messages,
+                              e) && /* also where it is slowed */
+             measure_messages(c, comm_transport_mpi(c), x, bytes, &l->library, e) &&
+             measure_memory(c, x, shared, bytes, l, e);
+    } else if (shared) {
         error_set(e, ERROR_FAILED, "out of memory for the timing of messages");
     }
-    free(from);
-    free(to);
+    if (ok && c->paced)
+        l->messages = slow_link_cost(&c->slow, c->size, &l->messages);
+    comm_buffer_free(c, (float *)shared);
+    free(x);
     return ok;
+}
+
+double comm_far_beta(const struct cost_link *l)
+{
+    const struct cost_curve *m = &l->message;
+    int last = m->count - 1;
+    if (last < 1 || m->bytes[last] < MOST)
+        return NAN;
+    return (m->seconds[last] - m->seconds[last - 1]) / (m->bytes[last] - m->bytes[last - 1]);
 }
 
 double comm_predict(const struct comm *c, const struct comm_links *l, const char *algo, double bytes,
                     bool shared)
 {
     char name[32];
-    if (strcmp(algo, "shm") == 0)
-        return cost_seconds(&l->memory, shared ? "shm" : "shm_private", c->size, bytes);
+    if (strcmp(algo, "shm") == 0 && shared)
+        return cost_seconds(&l->memory, "shm", c->size, bytes);
+    if (strcmp(algo, "shm") == 0) {
+        struct cost_link memory = l->memory;
+        memory.pass = l->private_memory;
+        return cost_seconds(&memory, memory.pass.count ? "shm" : "shm_private", c->size, bytes);
+    }
+    if (strcmp(algo, "mpi") == 0)
+        return cost_seconds(&l->library, "mpi", c->size, bytes);
     snprintf(name, sizeof name, "%s", algo);
     if (strcmp(algo, "hierarchical") == 0 && c->ranks_per_host > 0)
         snprintf(name, sizeof name, "%s:%d", algo, c->ranks_per_host);

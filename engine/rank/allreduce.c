@@ -363,6 +363,8 @@ static bool say_link(struct bench *b, const char *transport, const struct cost_l
     event_set_text(event, "transport", transport);
     event_set_number(event, "alpha_s", l->alpha);
     event_set_number(event, "beta_s_per_byte", l->beta);
+    if (isfinite(comm_far_beta(l)))
+        event_set_number(event, "far_beta_s_per_byte", comm_far_beta(l));
     event_set_number(event, "gamma_s_per_byte", l->gamma);
     return sink_emit(b->sink, event, e);
 }
@@ -371,7 +373,10 @@ static bool say_link(struct bench *b, const char *transport, const struct cost_l
 static bool look_around(struct bench *b, struct error *e)
 {
     const char *about;
-    if (!comm_measure_links(b->comm, &b->links, e))
+    size_t longest = 0;
+    for (int i = 0; i < b->job->allreduce.sizes; i++)
+        longest = b->job->allreduce.bytes[i] > longest ? b->job->allreduce.bytes[i] : longest;
+    if (!comm_measure_links(b->comm, longest, &b->links, e))
         return false;
     if (comm_size(b->comm) > 1 && (!say_link(b, comm_transport(b->comm)->ops->name, &b->links.messages, e) ||
                                    (b->links.shared && !say_link(b, "shm", &b->links.memory, e))))

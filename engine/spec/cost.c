@@ -36,52 +36,74 @@ static double rounds_up(int n)
     return rounds_down(n) + (power_of_two(n) < n);
 }
 
+/* Between two points along the line through them, beyond the last along the last one. */
+static double curve_at(const struct cost_curve *c, double bytes)
+{
+    int i = 1;
+    if (c->count == 1 || bytes <= c->bytes[0])
+        return c->seconds[0];
+    while (i + 1 < c->count && c->bytes[i] < bytes)
+        i++;
+    double slope = (c->seconds[i] - c->seconds[i - 1]) / (c->bytes[i] - c->bytes[i - 1]);
+    return fmax(0, c->seconds[i] + (bytes - c->bytes[i]) * slope);
+}
+
+/* What stands as alpha + m beta in the formulas, and as m gamma. */
+static double message(const struct cost_link *l, double m)
+{
+    return l->message.count ? curve_at(&l->message, m) : l->alpha + m * l->beta;
+}
+
+static double adding(const struct cost_link *l, double m)
+{
+    return l->adding.count ? curve_at(&l->adding, m) : m * l->gamma;
+}
+
 /* Ranks beyond a power of two hand their buffer to a neighbour and are given the sum. */
 static double fold(const struct cost_link *l, int n, double S)
 {
-    return power_of_two(n) < n ? 2 * l->alpha + 2 * S * l->beta + S * l->gamma : 0;
+    return power_of_two(n) < n ? 2 * message(l, S) + adding(l, S) : 0;
 }
 
 static double ring(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    double N = n;
-    return 2 * (N - 1) * l->alpha + 2 * (N - 1) / N * S * l->beta + (N - 1) / N * S * l->gamma;
+    return (n - 1) * (2 * message(l, S / n) + adding(l, S / n));
 }
 
 static double ring_segmented(const struct cost_link *l, int n, double S, int segment)
 {
-    double N = n, parts = fmax(1, ceil(S / N / (4.0 * (segment ? segment : 65536))));
-    return 2 * (N - 1) * parts * l->alpha + 2 * (N - 1) / N * S * l->beta +
-           (N - 1) / N * S / parts * l->gamma;
+    double parts = fmax(1, ceil(S / n / (4.0 * (segment ? segment : 65536))));
+    return (n - 1) * (2 * parts * message(l, S / n / parts) + adding(l, S / n / parts));
 }
 
 static double recursive_doubling(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    return rounds_down(n) * (l->alpha + S * l->beta + S * l->gamma) + fold(l, n, S);
+    return rounds_down(n) * (message(l, S) + adding(l, S)) + fold(l, n, S);
 }
 
 static double halving_doubling(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    double P = power_of_two(n);
-    return 2 * rounds_down(n) * l->alpha + 2 * (P - 1) / P * S * l->beta + (P - 1) / P * S * l->gamma +
-           fold(l, n, S);
+    double seconds = fold(l, n, S);
+    for (int P = power_of_two(n); P > 1; P /= 2)
+        seconds += 2 * message(l, S / P) + adding(l, S / P);
+    return seconds;
 }
 
 static double everyone(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    return (n - 1) * (l->alpha + S * l->beta + S * l->gamma);
+    return (n - 1) * (message(l, S) + adding(l, S));
 }
 
 static double param_server(const struct cost_link *l, int n, double S, int servers)
 {
-    double K = servers ? servers : fmax(1, floor(sqrt(n))), part = S / K;
+    double K = servers ? servers : fmax(1, floor(sqrt(n))), part = S / K, messages = 2 * (n - 1);
     /* One after the other; or as much as leaves a server, once the first segments are there. */
-    double bytes = fmin(2 * (n - 1) * part, (n + K - 2) * part + (n - 1) * SEGMENT);
-    return 2 * (n - 1) * l->alpha + bytes * l->beta + (n - 1) * part * l->gamma;
+    double bytes = fmin(messages * part, (n + K - 2) * part + (n - 1) * SEGMENT);
+    return messages * message(l, bytes / messages) + (n - 1) * adding(l, part);
 }
 
 static double central(const struct cost_link *l, int n, double S, int number)
@@ -94,13 +116,14 @@ static double tree(const struct cost_link *l, int n, double S, int number)
 {
     if (n == 2) /* its only level is a root with one other rank */
         return central(l, n, S, number);
-    return rounds_up(n) * (2 * l->alpha + 2 * S * l->beta + S * l->gamma);
+    return rounds_up(n) * (2 * message(l, S) + adding(l, S));
 }
 
 static double hierarchical(const struct cost_link *l, int n, double S, int per_host)
 {
-    double N = n, L = per_host ? per_host : 1, H = N / L;
-    return 2 * (L - 1 + H - 1) * l->alpha + 2 * (N - 1) / N * S * l->beta + (N - 1) / N * S * l->gamma;
+    double L = per_host ? per_host : 1, H = n / L;
+    return (L - 1) * (2 * message(l, S / L) + adding(l, S / L)) +
+           (H - 1) * (2 * message(l, S / n) + adding(l, S / n));
 }
 
 static double shm_private(const struct cost_link *l, int n, double S, int number)
@@ -115,6 +138,8 @@ static double shm_private(const struct cost_link *l, int n, double S, int number
 
 static double shm(const struct cost_link *l, int n, double S, int number)
 {
+    if (l->pass.count) /* as it was measured */
+        return curve_at(&l->pass, S);
     if (S <= SHM_SLOT)
         return shm_private(l, n, S, number);
     return 2 * l->alpha + S * l->beta;
@@ -129,30 +154,32 @@ static double mpi(const struct cost_link *l, int n, double S, int number)
 static double broadcast(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    return rounds_up(n) * (l->alpha + S * l->beta);
+    return rounds_up(n) * message(l, S);
 }
 
 static double reduce(const struct cost_link *l, int n, double S, int number)
 {
-    return broadcast(l, n, S, number) + rounds_up(n) * S * l->gamma;
+    (void)number;
+    return rounds_up(n) * (message(l, S) + adding(l, S));
 }
 
 static double allgather(const struct cost_link *l, int n, double S, int number)
 {
     (void)number;
-    return (n - 1) * (l->alpha + S / n * l->beta);
+    return (n - 1) * message(l, S / n);
 }
 
 static double reduce_scatter(const struct cost_link *l, int n, double S, int number)
 {
-    return allgather(l, n, S, number) + (n - 1) * S / n * l->gamma;
+    (void)number;
+    return (n - 1) * (message(l, S / n) + adding(l, S / n));
 }
 
 static double barrier(const struct cost_link *l, int n, double S, int number)
 {
     (void)S;
     (void)number;
-    return rounds_up(n) * l->alpha;
+    return rounds_up(n) * message(l, 0);
 }
 
 static const struct cost_formula formulas[] = {

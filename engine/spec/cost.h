@@ -12,6 +12,12 @@
  * Bandwidth optimal all-reduce algorithms for clusters of workstations, JPDC 69 (2009) 117-124 (ring), and,
  * between hosts, A. Sergeev and M. Del Balso, Horovod (2018). What MPI does is not known: it is taken to
  * choose the cheapest of those, as Thakur et al. do.
+ *
+ * One beta does not hold both inside a cache and beyond it, nor for messages that travel in different ways. So where
+ * it has been measured, alpha + m beta is read off a curve through the measured times of several lengths m, and so is
+ * m gamma, as in the parameterised LogP model (T. Kielmann, H. E. Bal and K. Verstoep, Fast measurement of LogP
+ * parameters for message passing platforms, IPDPS 2000 Workshops, LNCS 1800, 1176-1183; LogGP, which gives long
+ * messages a gap per byte of their own: A. Alexandrov et al., SPAA 1995).
  */
 #ifndef RINGSIDE_SPEC_COST_H
 #define RINGSIDE_SPEC_COST_H
@@ -19,10 +25,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { COST_POINTS = 16 };
+
+/* Seconds by bytes, which ascend. No points: not measured. */
+struct cost_curve {
+    int count;
+    double bytes[COST_POINTS], seconds[COST_POINTS];
+};
+
 struct cost_link {
-    double alpha; /* seconds a message, however short */
-    double beta;  /* seconds a byte that travels */
-    double gamma; /* seconds a byte of the sum that is added */
+    double alpha;              /* seconds a message, however short */
+    double beta;               /* seconds a byte that travels */
+    double gamma;              /* seconds a byte of the sum that is added */
+    struct cost_curve message; /* instead of alpha + m beta */
+    struct cost_curve adding;  /* instead of m gamma */
+    struct cost_curve pass;    /* of shm: the whole of it, which is one pass over memory; else empty */
 };
 
 struct cost_formula {

@@ -183,7 +183,7 @@ void slow_link_text(const struct slow_link *l, char *text, size_t size)
 
 struct cost_link slow_link_cost(const struct slow_link *l, int ranks, const struct cost_link *real)
 {
-    struct cost_link cost = *real;
+    struct cost_link cost = {.alpha = real->alpha, .beta = real->beta, .gamma = real->gamma};
     for (int i = 0; i < ranks; i++) {
         cost.beta = fmax(cost.beta, 8 / slow_link_rate(l, i));
         cost.alpha = fmax(cost.alpha, slow_link_latency(l, i));

@@ -228,7 +228,7 @@ static void test_job(struct tap *tap)
                    !comm_shares_memory(tap->comm);
     tap_check(tap, "what would go past the link is refused", refused, e.text);
     double begin = timing_now();
-    ok = comm_measure_links(tap->comm, &links, &e);
+    ok = comm_measure_links(tap->comm, 1 << 20, &links, &e);
     bool known = comm_size(tap->comm) == 1 ||
                  (links.messages.alpha >= 2e-3 && links.messages.beta >= 0.999 * 8 / 10e6 && !links.shared);
     /* 4 MiB over 10 Mbit/s would take 3 s, nine times. */

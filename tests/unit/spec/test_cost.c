@@ -70,6 +70,21 @@ static void test_formulas(void **state)
     assert_true(fabs(cost_seconds(&unit, "shm_private", 4, mebi) - (2 + 1572.864 + 7.86432)) < 1e-9);
 }
 
+/* Where times of several lengths were measured, they stand instead of alpha + m beta and m gamma. */
+static void test_curves(void **state)
+{
+    (void)state;
+    struct cost_link l = {.alpha = 100, .beta = 100, .gamma = 100};
+    l.message = (struct cost_curve){.count = 3, .bytes = {1000, 2000, 4000}, .seconds = {2, 3, 9}};
+    l.adding = (struct cost_curve){.count = 2, .bytes = {0, 1000}, .seconds = {0, 1}};
+    l.pass = (struct cost_curve){.count = 2, .bytes = {100, 200}, .seconds = {1, 3}};
+    assert_float_equal(cost_seconds(&l, "ring", 2, 3000), 2 * 2.5 + 1.5, 1e-12); /* between two points */
+    assert_float_equal(cost_seconds(&l, "recursive_doubling", 2, 6000), 15 + 6, 1e-12); /* beyond the last */
+    assert_float_equal(cost_seconds(&l, "allgather", 2, 8), 2, 1e-12);                  /* before the first */
+    assert_float_equal(cost_seconds(&l, "halving_doubling", 4, 4000), 2 * 3 + 2 + 2 * 2 + 1, 1e-12);
+    assert_float_equal(cost_seconds(&l, "shm", 2, 150), 2, 1e-12);
+}
+
 static void test_every_algorithm_has_one(void **state)
 {
     (void)state;
@@ -204,9 +219,13 @@ static void test_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formulas),     cmocka_unit_test(test_every_algorithm_has_one),
-        cmocka_unit_test(test_fit),          cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_model_choice), cmocka_unit_test(test_file),
+        cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_every_algorithm_has_one),
+        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_model_choice),
+        cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
