@@ -102,7 +102,7 @@ local r = simulate{ cluster = "horovod-vm", job = { model = "resnet101", batch =
                     optimizer = sgd{ momentum = 0.9 }, data = { samples = 1281167, sample_bytes = 1e6 } } }
 print(r.ranks, r.bound_by, r.data_s > 0, r.samples_per_s < 501)
 print(pcall(simulate, { cluster = "horovod-vm", job = { data = { sampels = 1 } } }))
-print(pcall(simulate, { cluster = "dgx-a100", job = { ranks = 8, data = { samples = 1 } } }))
+print(pcall(simulate, { cluster = cluster{ nodes = 2, gpus = 1, gpu = "K80", network = "10GbE" }, job = { data = { samples = 1 } } }))
 LUA
 expect "a cluster by name" 0 "$ringside" run "$scratch/named.lua"
 says "is bound by its NFS server where samples are large" "8	input	true	true"
