@@ -33,8 +33,10 @@ json_t *platform_description(const char *name, struct error *e)
     char path[PATH_MAX];
     json_t *object =
         lua_shelf_find(&clusters, name, path, e) ? lua_file_describe(path, lua_api_cluster, e) : NULL;
-    if (object)
+    if (object) {
         name_after_file(object, path);
+        event_set_text(object, "file", path); /* whole, for the sentences about mistakes */
+    }
     return object;
 }
 
