@@ -217,8 +217,11 @@ static bool terms_of(struct terms *t, const struct count *c, const char *algo, d
         t->text = "2(n-1) (a + S/n / B)";
     } else if (pattern_is(algo, "ring_segmented")) {
         double parts = fmin(4096, fmax(1, longest(chunk, k > 0 ? k : 65536)));
-        add(t, SHIFT, 0, parts * (N - 1), longest(chunk, parts) * element, true);
-        add(t, SHIFT, 0, parts * (N - 1), longest(chunk, parts) * element, false);
+        double longer = fmod(chunk, parts), shorter = floor(chunk / parts);
+        for (int reduce = 1; reduce >= 0; reduce--) {
+            add(t, SHIFT, 0, longer * (N - 1), (shorter + 1) * element, reduce);
+            add(t, SHIFT, 0, (parts - longer) * (N - 1), shorter * element, reduce);
+        }
         t->text = "2(n-1)p (a + S/np / B), p segments";
     } else if (pattern_is(algo, "allgather") || pattern_is(algo, "reduce_scatter")) {
         add(t, SHIFT, 0, N - 1, chunk * element, pattern_is(algo, "reduce_scatter"));

@@ -118,15 +118,21 @@ static double longest(double elements, int parts)
     return ceil(elements / parts);
 }
 
-static bool ring(struct pattern *p, int ranks, double bytes, long reduces, long copies, struct error *e)
+/* Each chunk in `parts`, the first of them an element longer where it does not divide: of both lengths rounds of their own. */
+static bool ring(struct pattern *p, int ranks, double chunk, int parts, int element, const long rounds[2],
+                 struct error *e)
 {
-    struct side_by_side r = {1, ranks, 1, 1, 0, bytes, true, reduces};
-    if (!room(p, 2 * (size_t)ranks, 2, e))
+    int longer = (int)fmod(chunk, parts);
+    double shorter = floor(chunk / parts);
+    if (!room(p, 4 * (size_t)ranks, 4, e))
         return false;
-    add_rings(p, &r);
-    r.reduce = false;
-    r.repeats = copies;
-    add_rings(p, &r);
+    for (int reduce = 1; reduce >= 0; reduce--) {
+        struct side_by_side r = {1, ranks, 1, 1, 0, (shorter + 1) * element, reduce, longer * rounds[reduce]};
+        add_rings(p, &r);
+        r.bytes = shorter * element;
+        r.repeats = (parts - longer) * rounds[reduce];
+        add_rings(p, &r);
+    }
     return true;
 }
 
@@ -243,15 +249,14 @@ bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct err
         return false;
     if (ranks == 1)
         return true;
+    const long both[2] = {ranks - 1, ranks - 1}, reduces[2] = {0, ranks - 1}, copies[2] = {ranks - 1, 0};
     if (pattern_is(algo, "ring")) {
-        ok = ring(p, ranks, chunk * element, ranks - 1, ranks - 1, e);
+        ok = ring(p, ranks, chunk, 1, element, both, e);
     } else if (pattern_is(algo, "ring_segmented")) {
         double parts = fmin(4096, fmax(1, ceil(chunk / (number > 0 ? number : 65536))));
-        long rounds = (long)parts * (ranks - 1);
-        ok = ring(p, ranks, longest(chunk, (int)parts) * element, rounds, rounds, e);
+        ok = ring(p, ranks, chunk, (int)parts, element, both, e);
     } else if (pattern_is(algo, "allgather") || pattern_is(algo, "reduce_scatter")) {
-        bool reduce = pattern_is(algo, "reduce_scatter");
-        ok = ring(p, ranks, chunk * element, reduce ? ranks - 1 : 0, reduce ? 0 : ranks - 1, e);
+        ok = ring(p, ranks, chunk, 1, element, pattern_is(algo, "reduce_scatter") ? reduces : copies, e);
     } else if (pattern_is(algo, "nccl_ring")) {
         ok = nccl_ring(p, &kind->hosts, longest(longest(elements, kind->hosts.nics), ranks) * element, e);
     } else if (pattern_is(algo, "hierarchical")) {

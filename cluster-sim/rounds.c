@@ -202,6 +202,19 @@ static bool make_room(struct solver *s)
     return true;
 }
 
+static bool one_set_of_pairs(const struct pattern *p)
+{
+    for (int k = 1; k < p->distinct; k++) {
+        const struct pattern_flow *a = p->flow + p->round[0].first, *b = p->flow + p->round[k].first;
+        if (p->round[k].count != p->round[0].count)
+            return false;
+        for (int f = 0; f < p->round[k].count; f++)
+            if (a[f].from != b[f].from || a[f].to != b[f].to)
+                return false;
+    }
+    return true;
+}
+
 static bool solve_all(struct solver *s, struct sim_result *out)
 {
     double longest = 0;
@@ -222,7 +235,9 @@ static bool solve_all(struct solver *s, struct sim_result *out)
         }
     }
     out->transfer_s = fmax(0, out->time_s - out->latency_s - out->add_s);
-    out->exact = chain && (s->even || !s->shared) && (!pattern_flows_freely(s->request->algo) || s->even);
+    /* Ranks that get ahead meet nobody new on their links where all rounds have the same pairs, each alone on its links. */
+    bool alone = !s->shared && one_set_of_pairs(&s->pattern) && !pattern_flows_freely(s->request->algo);
+    out->exact = chain && (s->even || alone);
     out->bottleneck_bytes = bottleneck >= 0 ? s->carried[bottleneck] : 0;
     tier_bottleneck(s->platform, bottleneck, out);
     return true;
