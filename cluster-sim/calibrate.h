@@ -16,6 +16,7 @@
 #include "engine/base/error.h"
 #include "engine/spec/job.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 enum { CURVE_POINTS = 256, CALIBRATION_CURVES = 32, CALIBRATION_RUNS = 256 };
@@ -39,6 +40,8 @@ bool curve_fit(struct curve *c, const struct curve_point *points, int count, str
 double curve_seconds(const struct curve *c, double bytes);
 /* The line of piece k, from knot k to knot k + 1. */
 void curve_piece(const struct curve *c, int k, double *alpha, double *beta);
+/* calibrate_platform.c: of ring allreduces on so many ranks, as cluster{...} describes a network. A new reference. */
+json_t *curve_to_cluster(const struct curve *c, int ranks);
 /* Median relative error on the points. */
 double curve_error(const struct curve *c, const struct curve_point *points, int count);
 

@@ -30,7 +30,7 @@ static const char more[] =
     "Exit codes: 0 done; 1 an error is above --within; 2 usage, or a run that calibrates nothing.\n";
 
 struct choices {
-    bool json, half;
+    bool json, half, cluster;
     double within; /* 0: any error is fine */
 };
 
@@ -162,6 +162,36 @@ static void tell_prediction(const struct calibration_run *r, const struct calibr
            p->measured_samples_per_s, 100 * p->error);
 }
 
+/* A ring's curve as a file for exercises/clusters. */
+static bool print_cluster(const struct calibration *c, struct error *e)
+{
+    const struct calibration_curve *ring = NULL;
+    struct curve curve;
+    for (int i = 0; i < c->curves && !ring; i++)
+        if (!strcmp(c->curve[i].op, "allreduce") && !strcmp(c->curve[i].algo, "ring") &&
+            c->curve[i].inplace && c->curve[i].ranks > 1)
+            ring = &c->curve[i];
+    if (!ring)
+        return error_set(
+            e, ERROR_INPUT,
+            "--cluster: none of these runs times the ring; 'ringside allreduce --algo ring' does");
+    if (!curve_fit(&curve, ring->points, ring->count, e))
+        return error_wrap(e, "%s", ring->name);
+    json_t *cluster = curve_to_cluster(&curve, ring->ranks), *piece;
+    size_t i;
+    printf("-- Fitted to %s (%d sizes) by ringside sim --calibrate --cluster.\n"
+           "return cluster {\n    name = \"calibrated\",\n    nodes = %d,\n    topology = \"switch\",\n"
+           "    bandwidth = %.6g,\n    latency = 0,\n    protocol = {\n",
+           ring->name, curve.points, ring->ranks, event_number(cluster, "bandwidth", 0));
+    json_array_foreach(json_object_get(cluster, "protocol"), i, piece) printf(
+        "        { from_bytes = %.0f, latency_s = %.6g, latency_factor = 1, bandwidth_factor = %.6g },\n",
+        event_number(piece, "from_bytes", 0), event_number(piece, "latency_s", 0),
+        event_number(piece, "bandwidth_factor", 1));
+    puts("    },\n}");
+    json_decref(cluster);
+    return true;
+}
+
 static bool tell(const struct calibration *c, const struct choices *o, struct verdict *v, struct error *e)
 {
     for (int i = 0; i < c->curves; i++) {
@@ -201,6 +231,8 @@ int cli_sim_calibrate(int argc, char **argv)
         {"calibrate", NULL, OPTION_FLAG, &calibrate, 0, 0, 0, "this mode", NULL, NULL},
         {"half", NULL, OPTION_FLAG, &o.half, 0, 0, 0, "fit every second size, predict the others", NULL,
          NULL},
+        {"cluster", NULL, OPTION_FLAG, &o.cluster, 0, 0, 0,
+         "print the ring's curve as a cluster for simulate{}", NULL, NULL},
         {"within", "X", OPTION_REAL, &o.within, 0, 0, 100,
          "exit with 1 where an error is above it (0.1: 10 %)", NULL, NULL},
         {"json", NULL, OPTION_FLAG, &o.json, 0, 0, 0, "print events, one JSON object a line", NULL, NULL},
@@ -228,7 +260,7 @@ int cli_sim_calibrate(int argc, char **argv)
         char dir[PATH_MAX];
         ok = rundir_find(runs[i], dir, &e) && calibration_add(c, dir, &e);
     }
-    ok = ok && tell(c, &o, &v, &e);
+    ok = ok && (o.cluster ? print_cluster(c, &e) : tell(c, &o, &v, &e));
     calibration_free(c);
     free(c);
     if (!ok)

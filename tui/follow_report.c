@@ -1,6 +1,7 @@
 /*
  * follow_report.c - the report at the end of a run, as text, and what its lines are made with.
  */
+#include "cluster-sim/collective.h"
 #include "tui/axis.h"
 #include "tui/follow.h"
 
@@ -81,6 +82,7 @@ void follow_simulated(FILE *to, const struct run_model *m)
     fprintf(to, "%-14s %s a rank\n", "memory", bytes);
     if (bottleneck)
         fprintf(to, "%-14s %s\n", "bottleneck", bottleneck->text);
+    fprintf(to, "%s\n", sim_not_modelled);
 }
 
 void follow_why(FILE *to, const struct run_model *m)

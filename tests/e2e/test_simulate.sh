@@ -56,6 +56,18 @@ says "and why" "bottleneck: "
 expect "the ring's screen" 0 "$ringside" --script "r" --size 80x24 --open "run:$run" --dump
 says "says simulated, too" "Simulated ring"
 
+# Screens, as text; after a wanted change UPDATE=1 writes them anew.
+cp -R "$RINGSIDE_HOME/runs/$run" "$RINGSIDE_HOME/runs/sim-toy"
+for size in 80x24 160x45 40x12; do
+    golden=tests/golden/screens/run-sim-$size.txt
+    "$ringside" --script "" --size $size --open run:sim-toy --dump >"$scratch/screen" 2>&1
+    [ -n "${UPDATE:-}" ] && cp "$scratch/screen" "$golden"
+    check "run-sim-$size" diff -u "$golden" "$scratch/screen"
+done
+"$ringside" --script "" --size 80x24 --open run:sim-toy --dump --ascii >"$scratch/screen" 2>&1
+[ -n "${UPDATE:-}" ] && cp "$scratch/screen" tests/golden/screens/run-sim-ascii.txt
+check "run-sim-ascii" diff -u tests/golden/screens/run-sim-ascii.txt "$scratch/screen"
+
 # The same answer each time, and stragglers drawn from the seed.
 script repeat <<LUA
 $cluster

@@ -2,6 +2,7 @@
  * Curves through measured times, and training runs predicted from made-up ones whose answer is known.
  */
 #include "cluster-sim/calibrate.h"
+#include "cluster-sim/collective.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -70,6 +71,31 @@ static void pieces_join_where_the_protocol_changes(void **state)
     for (int i = 0; i < n; i++)
         assert_true(fabs(curve_seconds(&c, p[i].bytes) / p[i].seconds - 1) <= CURVE_TOLERANCE + 1e-12);
     assert_true(curve_error(&c, rest, rests) < CURVE_TOLERANCE);
+}
+
+/* The simulator's ring on the fitted network takes what was measured. */
+static void a_curve_becomes_a_network(void **state)
+{
+    (void)state;
+    struct curve_point p[20];
+    struct curve c;
+    struct error e = {0};
+    int n = 0;
+    for (int bytes = 1024; bytes <= 1 << 24; bytes *= 4)
+        p[n++] = (struct curve_point){bytes, two_protocols(bytes)};
+    assert_true(curve_fit(&c, p, n, &e));
+    json_t *object = curve_to_cluster(&c, 4);
+    struct platform platform;
+    if (!platform_from_json(object, &platform, &e))
+        fail_msg("%s", e.text);
+    json_decref(object);
+    for (int i = 0; i < n; i++) {
+        struct sim_result r;
+        struct sim_request request = {.algo = "ring", .ranks = 4, .bytes = p[i].bytes};
+        assert_true(sim_collective(&platform, &request, &r, &e));
+        near(r.time_s / p[i].seconds, 1, CURVE_TOLERANCE + 1e-9, __LINE__);
+    }
+    platform_free(&platform);
 }
 
 static void equal_sizes_count_once_by_their_median(void **state)
@@ -211,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_straight_line_is_one_piece),
         cmocka_unit_test(pieces_join_where_the_protocol_changes),
+        cmocka_unit_test(a_curve_becomes_a_network),
         cmocka_unit_test(equal_sizes_count_once_by_their_median),
         cmocka_unit_test(two_ranks_are_predicted_from_one),
     };
