@@ -84,7 +84,7 @@ $(BUILD)/%.o: %.c
 # tests/unit/FOLDER mirrors the tree; a test of the engine's back links the back, the others the front.
 UNIT_SRC  := $(wildcard tests/unit/*/test_*.c)
 MPI_SRC   := $(wildcard tests/mpi/*.c)
-UNIT_BACK := $(filter tests/unit/comm/% tests/unit/nn/% tests/unit/data/% tests/unit/train/%,$(UNIT_SRC))
+UNIT_BACK := $(filter tests/unit/nn/% tests/unit/data/% tests/unit/comm/% tests/unit/train/%,$(UNIT_SRC))
 UNIT_BIN  := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 MPI_BIN   := $(patsubst %.c,$(BUILD)/%,$(MPI_SRC))
 

@@ -199,6 +199,8 @@ int cli_train(int argc, char **argv)
          "keep one every STEPS too (else after each epoch and at the end)", NULL, NULL},
         {"compress", "T", OPTION_TEXT, t->compress, sizeof t->compress, 0, 0,
          "send gradients as none (default), fp16 or bf16: half the bytes", NULL, NULL},
+        {"hash-every", "STEPS", OPTION_LONG, &t->hash_every, 0, 0, 1e12,
+         "compare the ranks' parameters every STEPS (100; 0: only at each test)", NULL, NULL},
         {"link", "RATE", OPTION_TEXT, t->link, sizeof t->link, 0, 0,
          "slow messages down on purpose: 1Gbps, or 1Gbps,2=100Mbps by rank", NULL, NULL},
         {"link-latency", "T", OPTION_TEXT, t->link_latency, sizeof t->link_latency, 0, 0,

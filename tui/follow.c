@@ -142,6 +142,8 @@ static void say_inference(struct follower *f, const json_t *event)
 
 static void say_trouble(struct follower *f, const char *text)
 {
+    if (!strncmp(f->told, text, sizeof f->told - 1)) /* a fault whose sentence is the error of the run, too */
+        return;
     clear_line(f);
     fflush(stdout);
     snprintf(f->told, sizeof f->told, "%.511s", text);
@@ -184,7 +186,10 @@ static void say(struct follower *f, const json_t *event)
     const char *level = event_text(event, "level", "info");
     if (strcmp(name, "collective") != 0 && strcmp(name, "hop") != 0)
         collective_table_break(stdout, &f->collectives);
-    if (!strcmp(name, "fault") || (!strcmp(name, "note") && !strcmp(level, "error"))) {
+    if (!strcmp(name, "fault") && !strcmp(event_text(event, "kind", ""), "slow")) { /* the run goes on */
+        clear_line(f);
+        printf("warning: %s\n", text);
+    } else if (!strcmp(name, "fault") || (!strcmp(name, "note") && !strcmp(level, "error"))) {
         say_fault(f, event);
     } else if (!strcmp(name, "note")) {
         clear_line(f);

@@ -419,8 +419,9 @@ static void fold_fault(struct run_model *m, const json_t *event)
 {
     double t = event_number(event, "t", NAN);
     const char *text = event_text(event, "text", NULL);
+    bool goes_on = !strcmp(event_text(event, "kind", ""), "slow");
     if (text) {
-        add_note(m, t, NOTE_FAULT, "%s", text);
+        add_note(m, t, goes_on ? NOTE_WARNING : NOTE_FAULT, "%s", text);
         return;
     }
     static const char *const WORDS[][2] = {
@@ -446,7 +447,7 @@ static void fold_fault(struct run_model *m, const json_t *event)
         snprintf(waits, sizeof waits, ": %s", json_string_value(waiting));
     else if (json_is_integer(waiting))
         snprintf(waits, sizeof waits, "; waiting for rank %lld", (long long)json_integer_value(waiting));
-    add_note(m, t, NOTE_FAULT, "%s %s%s.", who, words, waits);
+    add_note(m, t, goes_on ? NOTE_WARNING : NOTE_FAULT, "%s %s%s.", who, words, waits);
 }
 
 static void fold_layer(struct run_model *m, const json_t *event)

@@ -149,6 +149,7 @@ static int api_train(lua_State *L)
                                            {"seed", LUA_ARG_WHOLE},
                                            {"reproducible", LUA_ARG_BOOLEAN},
                                            {"checkpoint_every", LUA_ARG_WHOLE},
+                                           {"hash_every", LUA_ARG_WHOLE},
                                            {"resume", LUA_ARG_TEXT},
                                            {"eval", LUA_ARG_TEXT},
                                            {"shares", LUA_ARG_TABLE},

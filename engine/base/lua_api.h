@@ -18,7 +18,7 @@
  *   train{ model = "cnn" | model{...}, data = "mnist", ranks =, batch = (per rank), epochs = | steps = | seconds =,
  *          accumulate =, lr =, optimizer = "adam" | adam{} ..., clip =, scale_lr =, warmup =,
  *          schedule = "onecycle" | "constant" | "step" | "cosine", step_size =, gamma =, dtype =,
- *          allreduce = "ring" | "mpi", threads =, seed =, reproducible =, checkpoint_every =, resume =, eval =,
+ *          allreduce = "ring" | "mpi", threads =, seed =, reproducible =, checkpoint_every =, hash_every =, resume =, eval =,
  *          pause =, device =, label =, detach = true }
  *       -> { ok, run, accuracy, loss, samples_per_s, wall_s, steps = {{step, loss, ...}}, evals, ranks, error }
  *       detach = true returns at once, with { run }

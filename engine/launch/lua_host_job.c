@@ -135,6 +135,7 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
                                        "threads",
                                        "reproducible",
                                        "checkpoint_every",
+                                       "hash_every",
                                        "seed",
                                        "data",
                                        "device",

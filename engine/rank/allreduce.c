@@ -9,6 +9,7 @@
  */
 #include "engine/rank/rank.h"
 
+#include "engine/base/activity.h"
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
 #include "engine/base/timing.h"
@@ -437,6 +438,7 @@ bool rank_collectives(const struct job *job, const char *rundir, struct comm *co
                       .type = element_named(a->dtype),
                       .shared = strcmp(a->buffer, "engine") == 0,
                       .right = true};
+    activity_enter(comm_activity(comm), ACTIVITY_MEASURE, 0);
     bool ok = name_algos(&b, e);
     if (ok) {
         b.log = hop_log_new(e);

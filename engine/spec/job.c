@@ -67,6 +67,7 @@ static const struct job_field train_fields[] = {
     NUMBER(train.threads, "threads", INT, 0, 1024),
     NUMBER(train.seed, "seed", SEED, 0, 9.2e18),
     NUMBER(train.reproducible, "reproducible", BOOL, 0, 1),
+    NUMBER(train.hash_every, "hash_every", LONG, 0, 1e12),
     NUMBER(train.checkpoint_every, "checkpoint_every", LONG, 0, 1e12),
     CHOICE(train.resume, "resume", NULL),
     CHOICE(train.eval, "eval", NULL),
@@ -216,6 +217,7 @@ void job_defaults(struct job *job, enum job_kind kind)
                                         .bucket = -1,
                                         .device = "auto",
                                         .compress = "none",
+                                        .hash_every = 100,
                                         .seed = 1,
                                         .trace = JOB_TRACE_STEPS};
         break;

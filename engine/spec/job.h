@@ -56,6 +56,7 @@ struct job_train {
     int threads;     /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
     bool reproducible;        /* the same bits for any number of ranks and threads */
+    long hash_every;          /* steps: the ranks' parameters are compared; 0: only where they are tested */
     long checkpoint_every;    /* steps; 0: only after each epoch and at the end */
     char resume[PATH_MAX];    /* a run's directory: go on from its last checkpoint; "": begin */
     char eval[PATH_MAX];      /* a run's directory: test its last checkpoint, do not train */

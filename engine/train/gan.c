@@ -214,6 +214,7 @@ static bool discriminate(struct trainer *tr, struct error *e)
     struct targets targets = {.values = g->targets, .samples = 2 * tr->t->batch};
     struct loss_sum sum;
     float *word = tr->gradients + tr->model.parameters;
+    activity_enter(tr->activity, ACTIVITY_FORWARD, tr->step + 1);
     if (!network_forward(g->generator, true, e) || !ops->read(network_output(g->generator), g->images, e))
         return false;
     memcpy((float *)network_input(tr->network) + half, g->images, half * sizeof(float));

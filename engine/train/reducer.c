@@ -1,5 +1,6 @@
 #include "engine/train/reducer.h"
 
+#include "engine/base/activity.h"
 #include "engine/base/timing.h"
 #include "engine/comm/comm_thread.h"
 
@@ -81,6 +82,7 @@ static bool reduce(struct comm_job *job, struct error *e)
 {
     struct reduction *n = (struct reduction *)job;
     int64_t began = trace_now(n->lane);
+    activity_bucket(comm_activity(n->reducer->spec.comm), n->reducer->plan.count > 1 ? n->bucket : -1);
     bool ok = sum_up(n, e);
     trace_reduce(n->lane, began, TRACE_ALLREDUCE, n->bucket, (int64_t)(n->length * sizeof *n->x),
                  n->algo_name);

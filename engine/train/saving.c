@@ -64,6 +64,7 @@ bool trainer_save(struct trainer *tr, struct error *e)
     if (!trainer_share_state(tr, e))
         return false;
     tr->saved_step = tr->step;
+    activity_enter(tr->activity, ACTIVITY_SAVE, tr->step);
     if (comm_rank(tr->comm) == 0) {
         struct checkpoint c = checkpoint_of(tr);
         struct error why = {0};

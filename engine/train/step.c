@@ -36,6 +36,7 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     n->context.step = tr->step; /* dropout's masks hang on these */
     int before = order_readers(&tr->order, tr->step, comm_rank(tr->comm));
     n->context.first_row = (long)before * tr->samples + (long)part * tr->t->batch;
+    activity_enter(tr->activity, ACTIVITY_FORWARD, tr->step + 1);
     if (!network_forward(n, true, e))
         return false;
     int64_t began = trace_now(tr->lane);
@@ -52,6 +53,7 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
         if (reducer_overlaps(tr->reducer))
             n->hook = (struct gradient_hook){.ready = reducer_ready, .self = tr->reducer};
     }
+    activity_enter(tr->activity, ACTIVITY_BACKWARD, tr->step + 1);
     return network_backward(n, e);
 }
 
@@ -64,6 +66,7 @@ static void add(float *restrict to, const float *restrict from, size_t n)
 static bool next_batch(struct trainer *tr, void *input, int32_t *classes, double *data_s, struct error *e)
 {
     int64_t began = trace_now(tr->lane);
+    activity_enter(tr->activity, ACTIVITY_DATA, tr->step + 1);
     bool ok = loader_next(tr->loader, input, classes, data_s, e);
     trace_span(tr->lane, began, TRACE_DATA, -1);
     return ok;
@@ -77,6 +80,7 @@ static bool shard_gradients(struct trainer *tr, double *data_s, struct error *e)
             return false;
     tr->network->context.step = tr->step;
     int64_t began = trace_now(tr->lane);
+    activity_enter(tr->activity, ACTIVITY_BACKWARD, tr->step + 1);
     if (!reproducible_gradients(r, tr->network, 1 / tr->global_rows, e))
         return false;
     trace_span(tr->lane, began, TRACE_COMPUTE, tr->shards_name);
@@ -201,6 +205,7 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     trainer_take_word(tr, word[1], want);
     tr->lr = trainer_rate(tr);
     int64_t optimizer_began = trace_now(tr->lane);
+    activity_enter(tr->activity, ACTIVITY_UPDATE, tr->step + 1);
     if (!trainer_loss_is_finite(tr, "the loss", loss, tr->step + 1, e) ||
         !optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
         return false;

@@ -103,8 +103,47 @@ struct rank_report {
     struct phases phases; /* means over its steps */
 };
 
-bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch,
-                     struct error *e)
+/* Rank r holds the others up, or does no longer. */
+static bool say_slow(struct event_sink *sink, const struct rank_report *all, int r, long step,
+                     const struct stragglers *s, struct error *e)
+{
+    char text[400];
+    if (s->news[r] == STRAGGLER_RECOVERED) {
+        snprintf(text, sizeof text, "rank %d on %s keeps pace with the others again", r, all[r].host);
+        return sink_note(sink, "info", text, e);
+    }
+    snprintf(
+        text, sizeof text,
+        "rank %d on %s computes %.1f times as long as the others (%.3g ms a step), who wait for it in each "
+        "allreduce: another program may be using its cores, or its processor is slower; the run goes on",
+        r, all[r].host, s->ratio[r], 1e3 * all[r].phases.compute);
+    char waits[80];
+    snprintf(waits, sizeof waits, "the allreduce of the gradients, in step %ld", step);
+    json_t *event = sink_event(sink, "fault");
+    event_set_integer(event, "rank", r);
+    event_set_text(event, "host", all[r].host);
+    event_set_text(event, "kind", "slow");
+    event_set_text(event, "waiting_for", waits);
+    event_set_number(event, "ratio", s->ratio[r]);
+    event_set_text(event, "text", text);
+    return sink_emit(sink, event, e);
+}
+
+static bool say_stragglers(struct event_sink *sink, const struct rank_report *all, int size, long step,
+                           struct stragglers *s, struct error *e)
+{
+    double compute[JOB_MAX_RANKS] = {0};
+    for (int r = 0; r < size; r++) /* one that joins has no samples of its own */
+        compute[r] = all[r].samples_per_s > 0 ? all[r].phases.compute : NAN;
+    stragglers_take(s, compute, size);
+    for (int r = 0; r < size; r++)
+        if (s->news[r] != STRAGGLER_SAME && !say_slow(sink, all, r, step, s, e))
+            return false;
+    return true;
+}
+
+bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch, long step,
+                     struct stragglers *s, struct error *e)
 {
     double n = m->steps > 0 ? (double)m->steps : 1;
     struct rank_report mine = {.samples_per_s = (double)m->read * batch / (sink_clock() - m->began),
@@ -129,6 +168,8 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
         event_set_number(event, "rss_bytes", all[r].rss_bytes);
         ok = sink_emit(sink, event, e);
     }
+    if (ok && comm_rank(comm) == 0)
+        ok = say_stragglers(sink, all, size, step, s, e);
     free(all);
     return ok;
 }

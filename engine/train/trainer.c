@@ -5,6 +5,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/train/agree.h"
 #include "engine/train/evaluate.h"
 
 #include <inttypes.h>
@@ -96,7 +97,7 @@ static bool report(struct trainer *tr, int want, struct error *e)
             return false;
     tr->sample_hops = want & WANT_HOPS;
     if (want & WANT_RANKS) {
-        if (!telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, tr->samples, e))
+        if (!telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, tr->samples, tr->step, &tr->stragglers, e))
             return false;
         meter_reset(&tr->rank_meter);
     }
@@ -150,26 +151,11 @@ static uint64_t hash(const struct trainer *tr)
     return tr->gan ? one * 31 + network_hash(tr->gan->generator) : one;
 }
 
-/* Every rank must have the same parameters, bit for bit: else the ranks train different models. */
+/* Else the ranks train different models. */
 static bool compare_parameters(struct trainer *tr, struct error *e)
 {
-    /* 48 bits are exact in a double, and so is the comparison of the largest with the smallest. */
-    double mine = (double)(hash(tr) >> 16), range[2] = {mine, -mine};
-    if (!comm_max_double(tr->comm, range, 2, e))
-        return false;
-    if (range[0] == -range[1])
-        return true;
-    if (comm_rank(tr->comm) == 0) {
-        json_t *event = sink_event(tr->sink, "fault");
-        event_set_text(event, "kind", "mismatch");
-        event_set_integer(event, "step", tr->step);
-        sink_emit(tr->sink, event, NULL);
-    }
-    return error_set(
-        e, ERROR_FAILED,
-        "after step %ld the ranks hold different parameters: they no longer train the same model, so the "
-        "run ends (a bug or a faulty host; please report it)",
-        tr->step);
+    tr->compared_step = tr->step;
+    return agree_check(tr->comm, hash(tr), tr->step, tr->sink, e);
 }
 
 /* This rank's samples of an epoch, beside those of the mean rank: 1 where all have as many. */
@@ -235,6 +221,7 @@ bool trainer_test(struct trainer *tr, struct error *e)
 {
     double before = sink_clock();
     struct gan_figures figures;
+    activity_enter(tr->activity, ACTIVITY_TEST, tr->step);
     if (!compare_parameters(tr, e) || !trainer_share_state(tr, e) ||
         !(tr->gan ? gan_test(tr, &figures, e) : test_one(tr, e)))
         return false;
@@ -265,6 +252,9 @@ static bool between_steps(struct trainer *tr, struct error *e)
     long every = tr->t->checkpoint_every;
     bool epoch_ends = tr->step % tr->order.steps_per_epoch == 0;
     if ((epoch_ends || (tr->gan && gan_shows(tr->step))) && !trainer_test(tr, e))
+        return false;
+    long compare = tr->t->hash_every;
+    if (compare > 0 && tr->step % compare == 0 && tr->compared_step != tr->step && !compare_parameters(tr, e))
         return false;
     return !(epoch_ends || (every > 0 && tr->step % every == 0)) || trainer_save(tr, e);
 }
@@ -367,6 +357,7 @@ bool train_run(const struct job *job, const char *rundir, struct comm *comm, str
     tr->t = &job->train;
     tr->rundir = rundir;
     tr->comm = comm;
+    tr->activity = comm_activity(comm);
     tr->sink = sink;
     tr->loss = tr->accuracy = NAN;
     tr->saved_step = -1;

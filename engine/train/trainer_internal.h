@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_TRAIN_TRAINER_INTERNAL_H
 #define RINGSIDE_TRAIN_TRAINER_INTERNAL_H
 
+#include "engine/base/activity.h"
 #include "engine/comm/tracing.h"
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
@@ -34,6 +35,7 @@ struct trainer {
     const struct job_train *t;
     const char *rundir;
     struct comm *comm;
+    struct activity *activity; /* what this rank is doing, of comm */
     struct event_sink *sink;
 
     /* setup.c */
@@ -78,6 +80,8 @@ struct trainer {
     int wants;            /* rank 0: what it asks for in this step */
     struct phases phases; /* of the last step */
     struct meter step_meter, rank_meter;
+    struct stragglers stragglers; /* rank 0 */
+    long compared_step;           /* after which the ranks' parameters were compared last */
 
     /* trainer.c */
     double began, left_out_s;
