@@ -17,11 +17,14 @@
 #include <unistd.h>
 
 struct question {
-    char algo[64], topology[64], cluster[512], tier[16], bandwidth[32], latency[32], gamma[32],
-        bytes_text[32];
+    char algos[512];  /* as they were asked for, with commas between */
+    const char *algo; /* the present one */
+    char topology[64], cluster[512], tier_text[16], bandwidth[32], latency[32], add_rate[32], bytes_text[32];
     int ranks;
-    double bytes;
+    double bytes, gamma;
+    enum sim_tier tier;
     bool json, hops, explain;
+    char chosen[64]; /* the fastest of several, where that was asked for; "" */
     bool ranks_given, topology_given, bandwidth_given, latency_given;
 };
 
@@ -98,7 +101,9 @@ static json_t *collective_event(const struct question *q, const struct platform 
     json_t *event = event_new("collective", r->time_s);
     event_set_text(event, "origin", "sim");
     event_set_text(event, "op", operation(q));
-    event_set_text(event, "algo", op == COLLECTIVES ? q->algo : collective_algo(op));
+    event_set_text(event, "algo", *q->chosen ? q->algos : op == COLLECTIVES ? q->algo : collective_algo(op));
+    if (*q->chosen)
+        event_set_text(event, "chosen", q->chosen);
     event_set_text(event, "tier", sim_tier_name(r->tier));
     json_object_set_new(event, "exact", json_boolean(r->exact));
     event_set_text(event, "topology", p->topology_text);
@@ -201,30 +206,147 @@ static bool bytes_of(struct question *q, struct error *e)
     return true;
 }
 
+/* --- several algorithms ------------------------------------------------------------------------------------------ */
+
+/* MPI libraries choose among these (Thakur, Rabenseifner and Gropp 2005); see engine/spec/cost.h. */
+static const char of_mpi[] = "ring,recursive_doubling,halving_doubling";
+
+enum { ALGOS = 32 };
+
+/* All there are; hierarchical with as many ranks as a node has. */
+static void every_algo(const struct platform *p, char *list, size_t size)
+{
+    *list = '\0';
+    for (int i = 0; schedule_algo(i); i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, size - used, "%s%s", used ? "," : "", schedule_algo(i));
+        if (strcmp(schedule_algo(i), "hierarchical") == 0 && p->per_node > 1)
+            snprintf(list + strlen(list), size - strlen(list), ":%d", p->per_node);
+    }
+    snprintf(list + strlen(list), size - strlen(list), ",nccl_ring,nccl_tree");
+}
+
+/* Cuts a list at its commas, in place. */
+static int split(char *list, const char *names[ALGOS])
+{
+    int count = 0;
+    for (char *rest = list, *name; count < ALGOS && (name = strsep(&rest, ","));)
+        names[count++] = name;
+    return count;
+}
+
+static bool ask(struct question *q, const struct platform *p, const char *algo, struct sim_result *r,
+                struct error *e)
+{
+    struct hops hops = {.q = q};
+    struct sim_request request = {.algo = algo,
+                                  .ranks = q->ranks,
+                                  .bytes = q->bytes,
+                                  .gamma = q->gamma,
+                                  .tier = q->tier,
+                                  .hop = q->hops ? emit_hop : NULL,
+                                  .self = &hops};
+    q->algo = algo;
+    if (!sim_collective(p, &request, r, e))
+        return false;
+    if (hops.failed)
+        *e = hops.e;
+    return !hops.failed;
+}
+
+static bool tell(const struct question *q, const struct platform *p, const struct sim_result *r,
+                 struct error *e)
+{
+    if (q->json)
+        return event_write(STDOUT_FILENO, collective_event(q, p, r), e);
+    print_answer(q, p, r);
+    return true;
+}
+
+/* One line of a table; what an algorithm cannot do here is told in its place. */
+static void print_row(const struct question *q, const struct sim_result *r)
+{
+    char time[32], bus[32];
+    units_show_seconds(r->time_s, time, sizeof time);
+    units_show_rate(r->time_s > 0 ? q->bytes / r->time_s * collective_bus_factor(ALLREDUCE, q->ranks) : 0,
+                    bus, sizeof bus);
+    printf("  %-20s %12s %12s  %-6s %s\n", q->algo, time, bus, sim_tier_name(r->tier), r->bottleneck);
+}
+
+/* The fastest of a list, by simulation. */
+static bool fastest(struct question *q, const struct platform *p, const char *among, struct error *e)
+{
+    char list[512];
+    const char *names[ALGOS];
+    struct sim_result least = {.time_s = INFINITY}, r;
+    snprintf(list, sizeof list, "%s", among);
+    int count = split(list, names);
+    for (int i = 0; i < count; i++)
+        if (ask(q, p, names[i], &r, e) && r.time_s < least.time_s) {
+            least = r;
+            snprintf(q->chosen, sizeof q->chosen, "%s", names[i]);
+        }
+    q->algo = q->chosen;
+    return *q->chosen && tell(q, p, &least, e);
+}
+
+static bool table(struct question *q, const struct platform *p, char *list, bool all, struct error *e)
+{
+    const char *names[ALGOS];
+    int count = split(list, names), told = 0;
+    if (!q->json)
+        printf("simulated: allreduce of %g bytes on %d ranks, cluster %s, topology %s\n  %-20s %12s %12s  "
+               "%-6s %s\n",
+               q->bytes, q->ranks, p->name, p->topology_text, "algorithm", "time", "busbw", "tier",
+               "bottleneck");
+    for (int i = 0; i < count; i++) {
+        struct sim_result r;
+        if (!ask(q, p, names[i], &r, e)) {
+            if (!all) /* of all there are, those that do not fit are left out */
+                return false;
+            continue;
+        }
+        told++;
+        if (!q->json)
+            print_row(q, &r);
+        else if (!event_write(STDOUT_FILENO, collective_event(q, p, &r), e))
+            return false;
+    }
+    if (!q->json)
+        printf("  %s\n", sim_not_modelled);
+    return told > 0;
+}
+
 static bool answer(struct question *q, struct error *e)
 {
     struct platform p;
     struct sim_result r;
-    struct hops hops = {.q = q};
-    struct sim_request request = {.algo = q->algo, .self = &hops};
-    if (!bytes_of(q, e) || !sim_tier_named(q->tier, &request.tier, e) || !make_platform(q, &p, e))
+    char list[512];
+    double rate;
+    if (*q->add_rate && !rate_of("add-rate", q->add_rate, &rate, e))
         return false;
-    request.ranks = q->ranks;
-    request.bytes = q->bytes;
-    request.hop = q->hops ? emit_hop : NULL;
-    double gamma_rate;
-    bool ok = true;
-    if (*q->gamma)
-        ok = rate_of("add-rate", q->gamma, &gamma_rate, e) && (request.gamma = 1 / gamma_rate, true);
-    ok = ok && sim_collective(&p, &request, &r, e);
-    if (ok && hops.failed) {
-        *e = hops.e;
-        ok = false;
-    }
-    if (ok && q->json)
-        ok = event_write(STDOUT_FILENO, collective_event(q, &p, &r), e);
-    else if (ok)
-        print_answer(q, &p, &r);
+    q->gamma = *q->add_rate ? 1 / rate : 0;
+    if (!bytes_of(q, e) || !sim_tier_named(q->tier_text, &q->tier, e) || !make_platform(q, &p, e))
+        return false;
+    bool ok, all = strcmp(q->algos, "all") == 0, any = strcmp(q->algos, "auto") == 0;
+    if (all || any)
+        every_algo(&p, list, sizeof list);
+    else
+        snprintf(list, sizeof list, "%s", q->algos);
+    if (q->hops && (all || any || strchr(q->algos, ',') || strcmp(q->algos, "mpi") == 0))
+        ok = error_set(e, ERROR_INPUT,
+                       "--hops shows the messages of one algorithm; name it, as --allreduce ring");
+    else if (any || strcmp(q->algos, "mpi") == 0)
+        ok = fastest(q, &p, any ? list : of_mpi, e);
+    else if (strcmp(q->algos, "shm") == 0)
+        ok = error_set(
+            e, ERROR_INPUT,
+            "shm sums in memory that ranks of one host share; a cluster's network has no part in it");
+    else if (strchr(list, ','))
+        ok = table(q, &p, list, all, e);
+    else
+        ok = ask(q, &p, q->algos, &r, e) && tell(q, &p, &r, e);
+    q->algo = NULL; /* it was a piece of the list */
     platform_free(&p);
     return ok;
 }
@@ -243,19 +365,14 @@ int cli_sim_allreduce(int argc, char **argv)
 {
     char more[1024];
     struct question q = {.topology = "switch",
-                         .tier = "auto",
+                         .tier_text = "auto",
                          .bandwidth = "10Gb/s",
                          .latency = "25us",
                          .bytes_text = "1M",
                          .ranks = 8};
     const struct option options[] = {
-        {"allreduce", "ALGO", OPTION_TEXT, q.algo, sizeof q.algo, 0, 0,
-         "ring, ring_segmented[:K], tree, recursive_doubling, halving_doubling, everyone, central, "
-         "param_server[:K],\n"
-         "                      hierarchical[:K], nccl_ring, nccl_tree[:K]; or broadcast, reduce, "
-         "allgather,\n"
-         "                      reduce_scatter, alltoall, barrier",
-         NULL, NULL},
+        {"allreduce", "A,B", OPTION_TEXT, q.algos, sizeof q.algos, 0, 0,
+         "one or several of those below, all, or auto (the fastest)", NULL, NULL},
         {"ranks", "N", OPTION_INT, &q.ranks, 0, 1, 1 << 24, "how many (8)", &q.ranks_given, NULL},
         {"bytes", "B", OPTION_TEXT, q.bytes_text, sizeof q.bytes_text, 0, 0,
          "of the buffer, with K, M, G = 2^10, 2^20, 2^30 (1M)", NULL, NULL},
@@ -268,9 +385,9 @@ int cli_sim_allreduce(int argc, char **argv)
         {"latency", "TIME", OPTION_TEXT, q.latency, sizeof q.latency, 0, 0,
          "of a link: 25us or seconds (25us); a path through one switch crosses two links", &q.latency_given,
          NULL},
-        {"tier", "T", OPTION_TEXT, q.tier, sizeof q.tier, 0, 0, "auto, closed, rounds or events (auto)", NULL,
-         NULL},
-        {"add-rate", "RATE", OPTION_TEXT, q.gamma, sizeof q.gamma, 0, 0,
+        {"tier", "T", OPTION_TEXT, q.tier_text, sizeof q.tier_text, 0, 0,
+         "auto, closed, rounds or events (auto)", NULL, NULL},
+        {"add-rate", "RATE", OPTION_TEXT, q.add_rate, sizeof q.add_rate, 0, 0,
          "bytes a second that a rank adds up (adding is free)", NULL, NULL},
         {"hops", NULL, OPTION_FLAG, &q.hops, 0, 0, 0,
          "with --json: a hop event of every message (tier events)", NULL, NULL},
@@ -284,6 +401,14 @@ int cli_sim_allreduce(int argc, char **argv)
         .summary =
             "How long one collective takes on a simulated cluster, which link bounds it, and by which "
             "formula.\n"
+            "\nalgorithms: ring, ring_segmented[:K], tree, recursive_doubling, halving_doubling, everyone, "
+            "central,\n"
+            "  param_server[:K], hierarchical[:K], as 'ringside allreduce --help' has them; nccl_ring, "
+            "nccl_tree[:K]: "
+            "data are\n"
+            "  passed on as NCCL does; mpi: the fastest of ring, recursive and halving doubling. Or another "
+            "collective:\n"
+            "  broadcast, reduce, allgather, reduce_scatter, alltoall, barrier\n\n"
             "topologies (all links full duplex)\n"
             "  switch            one switch; a path crosses two links\n"
             "  fattree:LxH:o     L leaves of H hosts, o:1 oversubscribed: H/o uplinks a leaf; D-mod-k "

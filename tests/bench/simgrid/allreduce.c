@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef SMPI_SHARED_MALLOC /* any other MPI */
+#define SMPI_SHARED_MALLOC malloc
+#define SMPI_SHARED_FREE free
+#endif
+
 /* Bytes of chunk i of n: the first length % n have an element more. */
 static int chunk(long length, int element, int n, int i)
 {
