@@ -28,6 +28,8 @@
 #define AIM 0.1
 #define AIM_SERVERS 0.2
 
+enum { SIZES_KNOWN = 256 };
+
 static double aim_of(const struct published_case *c)
 {
     return c->sum == SUM_SERVERS || c->sum == SUM_SERVER_LOCAL ? AIM_SERVERS : AIM;
@@ -69,6 +71,10 @@ struct published_network {
     char algo[32];
     char text[256]; /* about the largest sum so far */
     double largest;
+    struct {
+        double bytes, seconds;
+    } known[SIZES_KNOWN]; /* variables of one size are summed alike */
+    int count;
 };
 
 /*
@@ -81,11 +87,8 @@ static double local_seconds(const struct published_cluster *k, double bytes)
            2 * PCIE_STEP;
 }
 
-static bool allreduce(struct training_network *self, enum mesh_axis axis, double bytes, double *seconds,
-                      struct error *e)
+static bool time_sum(struct published_network *n, double bytes, double *seconds, struct error *e)
 {
-    (void)axis;
-    struct published_network *n = (struct published_network *)self;
     const struct published_case *c = n->c;
     bool local = c->sum == SUM_SERVER_LOCAL || c->sum == SUM_SERVERS, over = c->sum != SUM_SERVER_LOCAL;
     *seconds = local ? local_seconds(c->cluster, bytes) : 0;
@@ -106,6 +109,25 @@ static bool allreduce(struct training_network *self, enum mesh_axis axis, double
     }
     if (bytes > n->largest)
         n->largest = bytes;
+    return true;
+}
+
+static bool allreduce(struct training_network *self, enum mesh_axis axis, double bytes, double *seconds,
+                      struct error *e)
+{
+    (void)axis;
+    struct published_network *n = (struct published_network *)self;
+    for (int i = 0; i < n->count; i++)
+        if (n->known[i].bytes == bytes) {
+            *seconds = n->known[i].seconds;
+            return true;
+        }
+    if (!time_sum(n, bytes, seconds, e))
+        return false;
+    if (n->count < SIZES_KNOWN) {
+        n->known[n->count].bytes = bytes;
+        n->known[n->count++].seconds = *seconds;
+    }
     return true;
 }
 

@@ -98,11 +98,14 @@ static const char pairs[] = /* over mod.: measured over predicted */
 static void print_heading(FILE *to, struct collective_table *t, const json_t *event, bool both, int ranks)
 {
     const char *op = event_text(event, "op", "allreduce"), *slowed = event_text(event, "slowed", "");
-    char heading[sizeof t->heading];
-    snprintf(heading, sizeof heading, "%.20s%s of %.8s on %lld ranks, %.16s buffers%s%.255s", op,
+    char heading[sizeof t->heading], where[48];
+    if (!strcmp(event_text(event, "origin", ""), "sim"))
+        snprintf(where, sizeof where, "simulated (network: %.12s)", event_text(event, "tier", "-"));
+    else
+        snprintf(where, sizeof where, "%.16s buffers", event_text(event, "buffer", "engine"));
+    snprintf(heading, sizeof heading, "%.20s%s of %.8s on %lld ranks, %s%s%.255s", op,
              strstr(op, "reduce") ? " (sum)" : "", event_text(event, "dtype", "f32"),
-             event_integer(event, "ranks", ranks), event_text(event, "buffer", "engine"), *slowed ? "\n" : "",
-             slowed);
+             event_integer(event, "ranks", ranks), where, *slowed ? "\n" : "", slowed);
     if (strcmp(t->heading, heading) == 0)
         return;
     collective_table_break(to, t);
