@@ -59,11 +59,17 @@ static double wall(void)
 
 /* --- the line of progress --- */
 
-static void clear_line(struct follower *f)
+static void clear_progress(struct follower *f)
 {
     if (f->line_width > 0)
         printf("\r%*s\r", f->line_width, "");
     f->line_width = 0;
+}
+
+static void clear_line(struct follower *f)
+{
+    clear_progress(f);
+    collective_table_break(stdout, &f->collectives);
 }
 
 static void show_progress(struct follower *f)
@@ -119,14 +125,12 @@ static void say_run(const struct run_model *m)
 static void say_cost(const json_t *event)
 {
     double far = event_number(event, "far_beta_s_per_byte", NAN);
-    char beyond[48] = "";
-    if (isfinite(far))
-        snprintf(beyond, sizeof beyond, " (%.3g beyond the cache)", 1e-9 / far);
-    printf("%s%s: a message takes %.2f us and %.3g GB/s%s, adding %.1f GB/s\n",
-           event_text(event, "transport", "?"),
+    printf("%s%s: a message takes %.3g us and %.3g GB/s", event_text(event, "transport", "?"),
            *event_text(event, "slowed", "") ? " (slowed on purpose)" : "",
-           1e6 * event_number(event, "alpha_s", NAN), 1e-9 / event_number(event, "beta_s_per_byte", NAN),
-           beyond, 1e-9 / event_number(event, "gamma_s_per_byte", NAN));
+           1e6 * event_number(event, "alpha_s", NAN), 1e-9 / event_number(event, "beta_s_per_byte", NAN));
+    printf(", adding %.2g GB/s\n", 1e-9 / event_number(event, "gamma_s_per_byte", NAN));
+    if (isfinite(far))
+        printf("  one longer than the cache %.3g GB/s\n", 1e-9 / far);
 }
 
 /* A row of the table of `train --eval`. */
@@ -184,8 +188,6 @@ static void say(struct follower *f, const json_t *event)
 {
     const char *name = event_name(event), *text = event_text(event, "text", "");
     const char *level = event_text(event, "level", "info");
-    if (strcmp(name, "collective") != 0 && strcmp(name, "hop") != 0)
-        collective_table_break(stdout, &f->collectives);
     if (!strcmp(name, "fault") && !strcmp(event_text(event, "kind", ""), "slow")) { /* the run goes on */
         clear_line(f);
         printf("warning: %s\n", text);
@@ -212,7 +214,7 @@ static void say(struct follower *f, const json_t *event)
                    event_number(event, "loss", NAN), event_integer(event, "step", 0),
                    event_number(event, "t", 0));
     } else if (!strcmp(name, "collective")) {
-        clear_line(f);
+        clear_progress(f);
         bool both = f->model.have_job && f->model.job.kind == JOB_ALLREDUCE &&
                     !strcmp(f->model.job.allreduce.place, "both");
         collective_table_line(stdout, &f->collectives, event, both, f->model.ranks);

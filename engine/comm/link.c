@@ -4,7 +4,7 @@
  * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory
  * and wires. A message: each rank sends to the next one and receives from the one before, by the executor, at lengths
  * from one number to more than a cache holds. The same where what comes is added tells what adding costs. A
- * flag and a copy: what shm consists of. Times are medians, as those of the collectives they are to predict.
+ * flag and a copy: what shm consists of. Times are lower quartiles: what is usual where little else disturbs.
  */
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/executor.h"
@@ -43,8 +43,8 @@ struct timed {
     struct plan *plan;
 };
 
-/* The median of several, each the slowest rank's; once before, to warm up. */
-static bool median_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
+/* The lower quartile of several, each the slowest rank's; once before, to warm up. */
+static bool typical_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
 {
     double times[TIMES];
     int count = w->bytes < MIDDLE ? TIMES : TIMES_LONG;
@@ -61,7 +61,8 @@ static bool median_time(struct comm *c, struct timed *w, double *seconds, struct
         if (i >= 0)
             times[i] = most;
     }
-    *seconds = timing_median(times, count);
+    timing_median(times, count); /* sorts them */
+    *seconds = times[count / 4];
     return *seconds > 0 || error_set(e, ERROR_FAILED, "the clock is too coarse to time messages");
 }
 
@@ -115,7 +116,7 @@ static bool time_exchange(struct comm *c, struct timed *w, bool adds, double *se
 {
     if (!(w->plan = exchange_plan(c, w->bytes / sizeof(float), adds, e)))
         return false;
-    bool ok = median_time(c, w, seconds, e);
+    bool ok = typical_time(c, w, seconds, e);
     plan_free(w->plan);
     return ok;
 }
@@ -153,7 +154,7 @@ static bool measure_passes(struct comm *c, char *x, size_t most, struct cost_cur
         struct timed w = {.once = pass, .from = x, .bytes = (size_t)lengths[i]};
         double seconds;
         w.count = w.bytes <= SHORT ? 20 : 1;
-        if (!median_time(c, &w, &seconds, e))
+        if (!typical_time(c, &w, &seconds, e))
             return false;
         point(curve, lengths[i], seconds);
     }
@@ -168,12 +169,12 @@ static bool measure_memory(struct comm *c, char *from, char *shared, size_t byte
     struct timed copying = adding, flagging = {.once = flag, .count = 100};
     double added, copied;
     copying.once = copy;
-    if (!median_time(c, &adding, &added, e))
+    if (!typical_time(c, &adding, &added, e))
         return false;
     l->messages.gamma = l->library.gamma = l->memory.gamma = added / (double)bytes;
     if (!l->shared)
         return true;
-    if (!median_time(c, &copying, &copied, e) || !median_time(c, &flagging, &l->memory.alpha, e))
+    if (!typical_time(c, &copying, &copied, e) || !typical_time(c, &flagging, &l->memory.alpha, e))
         return false;
     l->memory.beta = copied / (double)bytes;
     return measure_passes(c, shared, bytes, &l->memory.pass, e) &&

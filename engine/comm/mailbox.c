@@ -355,7 +355,7 @@ static enum progress test(struct transport *t, struct pending *p, struct error *
 }
 
 static const struct transport_ops mailbox_ops = {
-    .name = "shared memory and mpi",
+    .name = "memory and mpi",
     .send_start = send_start,
     .recv_start = recv_start,
     .test = test,
