@@ -20,7 +20,7 @@ check "that says what it is of" grep -q 'allreduce (sum) of bf16 on 2 ranks, eng
 expect "out of place and in place as a table" 0 "$ringside" allreduce --algo ring,recursive_doubling,mpi --place both \
     --bytes 1K,64K --iters 2 --check
 check "of at most 80 columns" test -z "$(awk 'length > 80' <<<"$out")"
-check "side by side" test "$(grep -cE '^(ring|recursive_doubling|mpi) ( +[0-9.e+-]+){10}$' <<<"$out")" = 6
+check "side by side" test "$(grep -cE '^(ring|recursive_doubling|mpi)( +[0-9.e+-]+){10}$' <<<"$out")" = 6
 check "under a line for each size" grep -q '^65536 B, 16384 elements$' <<<"$out"
 
 cat >"$scratch/both.lua" <<'LUA'
