@@ -63,17 +63,18 @@ static void tell_row(const struct published_case *c, const struct published_resu
                      const struct choices *o)
 {
     char published[32], simulated[32];
+    double error = round(100 * r->error) + 0.0; /* no -0 */
     const char *miss = fabs(r->error) > r->aim ? "miss" : "";
     text_grouped(published, sizeof published, r->published);
     text_grouped(simulated, sizeof simulated, r->simulated);
     if (o->markdown)
         printf("| %s | %d | %s | %.0f %% | %s | %.0f %% | %+.0f %% | %.0f %% | %s | %d |\n", c->what, r->gpus,
-               published, 100 * r->published_efficiency, simulated, 100 * r->simulated_efficiency,
-               100 * r->error, 100 * r->aim, miss, c->source);
+               published, 100 * r->published_efficiency, simulated, 100 * r->simulated_efficiency, error,
+               100 * r->aim, miss, c->source);
     else
         printf("%-38s %8s %4.0f %% %8s %4.0f %% %+4.0f %%  [%d] %s\n", c->what, published,
-               100 * r->published_efficiency, simulated, 100 * r->simulated_efficiency, 100 * r->error,
-               c->source, miss);
+               100 * r->published_efficiency, simulated, 100 * r->simulated_efficiency, error, c->source,
+               miss);
 }
 
 static void tell_head(const struct choices *o)

@@ -25,6 +25,8 @@ static void fill(struct job *job, enum job_kind kind)
         snprintf(job->rank_script.script, sizeof job->rank_script.script, "/x/script.lua");
     if (kind == JOB_SCRIPT || kind == JOB_CHECK)
         snprintf(job->script.file, sizeof job->script.file, "/x/file.lua");
+    if (kind == JOB_SIM)
+        job->sim.cluster = json_pack("{s:s, s:i}", "name", "mine", "nodes", 4);
     if (kind == JOB_CHECK) {
         snprintf(job->script.exercise, sizeof job->script.exercise, "04-ring-allreduce");
         snprintf(job->script.directory, sizeof job->script.directory, "/x");
@@ -34,7 +36,7 @@ static void fill(struct job *job, enum job_kind kind)
 static void test_round_trips(void **state)
 {
     (void)state;
-    for (int kind = JOB_TRAIN; kind <= JOB_BENCH; kind++) {
+    for (int kind = JOB_TRAIN; kind <= JOB_SIM; kind++) {
         struct job job, back;
         struct error e = {0};
         fill(&job, (enum job_kind)kind);
@@ -123,6 +125,37 @@ static void test_mistakes(void **state)
     fill(&good, JOB_BENCH);
     MISTAKE("got 'lader'", strcpy(job.bench.parts, "roofline,lader"));
     MISTAKE("seconds", job.bench.seconds = 0);
+}
+
+static void test_simulations(void **state)
+{
+    (void)state;
+    struct job job;
+    struct error e = {0};
+    fill(&job, JOB_SIM);
+    job.sim.world_size = 100000; /* more than real ranks may be */
+    assert_true(job_validate(&job, &e));
+    json_t *object = job_to_json(&job);
+    assert_int_equal(job_json_ranks(object), 100000);
+    json_decref(object);
+    job.sim.tensor = 8;
+    job.sim.pipeline = 3;
+    expect_error(&job, "100000 cannot be a mesh of 8 tensor x 3 pipeline ranks");
+    job.sim.pipeline = 4;
+    job.sim.microbatches = 7;
+    expect_error(&job, "microbatches: 7 do not divide the batch of 64");
+    job.sim.microbatches = 8;
+    assert_true(job_validate(&job, &e));
+    snprintf(job.sim.straggler, sizeof job.sim.straggler, "gamma");
+    expect_error(&job, "straggler: expected none, uniform, normal or exponential, got 'gamma'");
+    snprintf(job.sim.straggler, sizeof job.sim.straggler, "none");
+    job.sim.slow_factor = 0.5;
+    expect_error(&job, "slow_factor");
+    job.sim.slow_factor = 1;
+    json_decref(job.sim.cluster);
+    job.sim.cluster = NULL;
+    expect_error(&job, "cluster: expected cluster{ ... } or the name of one");
+    job_clear(&job);
 }
 
 static void test_bounds_need_not_be_epochs(void **state)
@@ -269,13 +302,10 @@ static void test_labels_and_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_bounds_need_not_be_epochs),
-        cmocka_unit_test(test_strict_json),
-        cmocka_unit_test(test_set),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_labels_and_rates),
+        cmocka_unit_test(test_round_trips), cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_simulations), cmocka_unit_test(test_bounds_need_not_be_epochs),
+        cmocka_unit_test(test_strict_json), cmocka_unit_test(test_set),
+        cmocka_unit_test(test_load),        cmocka_unit_test(test_labels_and_rates),
     };
     return cmocka_run_group_tests_name("job", tests, NULL, NULL);
 }
