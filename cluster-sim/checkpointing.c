@@ -159,6 +159,13 @@ bool checkpoint_simulate(const struct checkpointing *c, struct checkpoint_result
     return true;
 }
 
+const char *checkpoint_bottleneck(const struct checkpoint_result *r)
+{
+    if (r->checkpoints_s >= fmax(r->again_s, r->restarts_s))
+        return "writing checkpoints";
+    return r->again_s >= r->restarts_s ? "work done again" : "restarts";
+}
+
 char *checkpoint_explain(const struct checkpointing *c, const struct checkpoint_result *r, struct error *e)
 {
     char *text = NULL;
@@ -187,10 +194,7 @@ char *checkpoint_explain(const struct checkpointing *c, const struct checkpoint_
         100 * r->goodput, 100 * r->checkpoints_s / r->wall_s, 100 * r->again_s / r->wall_s,
         100 * r->restarts_s / r->wall_s);
     fprintf(f, "failures expected: T / M = %.6g\n", r->failures);
-    const char *most = r->checkpoints_s >= fmax(r->again_s, r->restarts_s) ? "writing checkpoints"
-                       : r->again_s >= r->restarts_s                       ? "work done again"
-                                                                           : "restarts";
-    fprintf(f, "bottleneck: %s\n", most);
+    fprintf(f, "bottleneck: %s\n", checkpoint_bottleneck(r));
     fputs("not modelled: failures that come together, nodes that are not replaced\n", f);
     if (fclose(f) != 0) {
         error_set(e, ERROR_FAILED, "not enough memory for the explanation");

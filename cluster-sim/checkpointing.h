@@ -56,6 +56,9 @@ double checkpoint_best(double checkpoint_s, double mtbf_s);
 
 bool checkpoint_simulate(const struct checkpointing *c, struct checkpoint_result *r, struct error *e);
 
+/* What takes the most of the time that is no work. */
+const char *checkpoint_bottleneck(const struct checkpoint_result *r);
+
 /* Why: the formulas with their numbers. Lines, which the caller frees; NULL where memory is short. */
 char *checkpoint_explain(const struct checkpointing *c, const struct checkpoint_result *r, struct error *e);
 

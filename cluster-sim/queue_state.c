@@ -205,7 +205,7 @@ bool queue_state_at(const struct sched_config *c, const struct sched_job *jobs, 
     for (int i = 0; i < r->count; i++)
         if (jobs[i].user >= users)
             users = jobs[i].user + 1;
-    if (c->policy == SCHED_PRIORITY || c->policy == SCHED_FAIRSHARE)
+    if (c->policy == POLICY_PRIORITY || c->policy == POLICY_FAIRSHARE)
         q->weights = c->weights.age + c->weights.size + c->weights.fairshare + c->weights.tier;
     t.held = calloc((size_t)r->count + 1, sizeof *t.held);
     bool ok = t.held || error_set(e, ERROR_FAILED, "not enough memory for %d jobs", r->count);

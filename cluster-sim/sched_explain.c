@@ -9,7 +9,7 @@
 static void print_policy(FILE *f, const struct sched_config *c)
 {
     const struct priority_weights *w = &c->weights;
-    if (c->policy == SCHED_FIFO || c->policy == SCHED_EASY)
+    if (c->policy == POLICY_FIFO || c->policy == POLICY_EASY)
         fputs("order: first come, first served\n", f);
     else
         fprintf(f,

@@ -29,11 +29,11 @@ bool sched_policy_named(const char *name, enum sched_policy *policy)
 void sched_defaults(struct sched_config *c, enum sched_policy policy, int procs)
 {
     const double week = 7 * 86400.0;
-    *c = (struct sched_config){.policy = policy, .backfill = policy != SCHED_FIFO, .partitions = 1};
+    *c = (struct sched_config){.policy = policy, .backfill = policy != POLICY_FIFO, .partitions = 1};
     c->weights = (struct priority_weights){.age = 1000, .tier = 1000, .age_max_s = week, .half_life_s = week};
-    if (policy == SCHED_PRIORITY)
+    if (policy == POLICY_PRIORITY)
         c->weights.size = 1000;
-    if (policy == SCHED_FAIRSHARE)
+    if (policy == POLICY_FAIRSHARE)
         c->weights.fairshare = 10000;
     c->partition[0] = (struct sched_partition){.name = "batch", .procs = procs};
 }

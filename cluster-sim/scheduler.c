@@ -372,7 +372,7 @@ bool sched_run(const struct sched_config *c, const struct sched_job *jobs, int c
     if (!sched_check(c, jobs, count, trace, e))
         return false;
     struct sched s = {.config = c, .jobs = jobs, .count = count};
-    s.ranked = c->policy == SCHED_PRIORITY || c->policy == SCHED_FAIRSHARE;
+    s.ranked = c->policy == POLICY_PRIORITY || c->policy == POLICY_FAIRSHARE;
     bool ok = make(&s, e) && simulate(&s, e);
     if (ok) {
         r->jobs = s.record;

@@ -25,7 +25,7 @@
 #include "cluster-sim/priority.h"
 #include "engine/base/error.h"
 
-enum sched_policy { SCHED_FIFO, SCHED_EASY, SCHED_PRIORITY, SCHED_FAIRSHARE };
+enum sched_policy { POLICY_FIFO, POLICY_EASY, POLICY_PRIORITY, POLICY_FAIRSHARE };
 enum { SCHED_MAX_PARTITIONS = 16, SCHED_MAX_PROCS = 100000000, SCHED_YOU = -2 };
 
 struct sched_job {

@@ -4,10 +4,13 @@
  */
 #include "cluster-sim/simulation.h"
 
+#include "cluster-sim/ask.h"
+
 #include "engine/base/event.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -307,6 +310,38 @@ bool simulation_tell(const struct simulation *s, struct event_sink *sink, struct
     return to.ok;
 }
 
+/* A question that is no training: the lines that say why, and the figures. */
+static bool tell_answer(const struct job_sim *job, struct event_sink *sink, struct error *e)
+{
+    char *why = NULL, *line, *rest;
+    json_t *done = event_new("done", 0), *run = event_new("run", 0);
+    event_set_text(done, "origin", "sim");
+    json_object_set_new(done, "ok", json_true());
+    bool ok = ask_answer(job->ask, job->cluster, done, &why, e);
+    event_set_text(run, "origin", "sim");
+    event_set_text(run, "job", job_kind_name(JOB_SIM));
+    if (ok)
+        ok = sink_emit(sink, run, e) && sink_note(sink, "info", "Simulated; nothing was run.", e);
+    else
+        json_decref(run);
+    for (rest = why; ok && (line = strsep(&rest, "\n"));) {
+        if (!*line)
+            continue;
+        static const char bottleneck[] = "bottleneck: ";
+        bool most = !strncmp(line, bottleneck, strlen(bottleneck));
+        json_t *event = event_new("explain", 0);
+        event_set_text(event, "what", most ? "bottleneck" : json_object_iter_key(json_object_iter(job->ask)));
+        event_set_text(event, "text", most ? line + strlen(bottleneck) : line);
+        ok = sink_emit(sink, event, e);
+    }
+    if (ok)
+        ok = sink_emit(sink, done, e);
+    else
+        json_decref(done);
+    free(why);
+    return ok;
+}
+
 int sim_main(int argc, char **argv)
 {
     (void)argc;
@@ -315,8 +350,11 @@ int sim_main(int argc, char **argv)
     struct simulation s = {0};
     struct fd_sink out;
     sink_fd_init(&out, STDOUT_FILENO);
-    bool ok = job_load(&job, argv[0], &e) && simulation_make(&s, &job.sim, &e) &&
-              simulation_tell(&s, &out.sink, &e);
+    bool ok = job_load(&job, argv[0], &e);
+    if (ok && job.sim.ask)
+        ok = s.fits = tell_answer(&job.sim, &out.sink, &e);
+    else
+        ok = ok && simulation_make(&s, &job.sim, &e) && simulation_tell(&s, &out.sink, &e);
     int code = ok ? !s.fits : e.kind ? (int)e.kind : 1;
     if (!ok) {
         json_t *done = event_new("done", 0);

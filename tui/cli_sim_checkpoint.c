@@ -1,7 +1,7 @@
 /*
  * cli_sim_checkpoint.c - `ringside sim --checkpoint COST`: how often to write a checkpoint where nodes fail.
  */
-#include "cluster-sim/checkpointing.h"
+#include "cluster-sim/ask.h"
 #include "engine/base/event.h"
 #include "engine/base/units.h"
 #include "tui/cli.h"
@@ -20,9 +20,10 @@ struct question {
     bool explain, json;
 };
 
+/* An option's time, where it was given. */
 static bool seconds(const char *option, const char *text, double *value, struct error *e)
 {
-    return units_seconds(text, value) ||
+    return !*text || units_seconds(text, value) ||
            error_set(e, ERROR_INPUT, "--%s: expected a time such as 5min or 24h, got '%s'", option, text);
 }
 
@@ -54,26 +55,7 @@ static bool print_event(const struct question *q, const struct checkpointing *c,
     event_set_text(event, "origin", "sim");
     json_object_set_new(event, "ok", json_true());
     event_set_number(event, "wall_s", r->wall_s);
-    event_set_integer(event, "nodes", c->nodes);
-    event_set_number(event, "work_s", c->work_s);
-    event_set_number(event, "checkpoint_s", c->checkpoint_s);
-    event_set_number(event, "restart_s", c->restart_s);
-    event_set_number(event, "mtbf_s", r->mtbf_s);
-    event_set_number(event, "young_s", r->young_s);
-    event_set_number(event, "daly_s", r->daly_s);
-    event_set_number(event, "best_s", r->best_s);
-    event_set_number(event, "interval_s", r->interval_s);
-    event_set_number(event, "goodput", r->goodput);
-    event_set_number(event, "failures", r->failures);
-    event_set_number(event, "checkpoints_s", r->checkpoints_s);
-    event_set_number(event, "again_s", r->again_s);
-    event_set_number(event, "restarts_s", r->restarts_s);
-    event_set_number(event, "unprotected_s", r->unprotected_s);
-    if (c->runs > 0) {
-        event_set_integer(event, "runs", c->runs);
-        event_set_number(event, "simulated_s", r->simulated_s);
-        event_set_number(event, "simulated_error_s", r->simulated_error_s);
-    }
+    checkpoint_to_json(c, r, event);
     if (q->explain)
         event_set_text(event, "explain", why);
     return event_write(STDOUT_FILENO, event, e);
@@ -114,10 +96,8 @@ static void print_text(const struct checkpointing *c, const struct checkpoint_re
 
 int cli_sim_checkpoint(int argc, char **argv)
 {
-    /* 419 interruptions that nobody planned in 54 days on 16 384 GPUs, eight a node: The Llama 3 Herd of Models, 2024:
-     * one in 6 334 hours a node */
-    struct question q = {.mtbf = "6334h", .work = "720h", .restart = "10min", .interval = "0"};
-    struct checkpointing c = {.nodes = 1, .runs = 1000, .seed = 1};
+    struct question q = {0};
+    struct checkpointing c;
     struct checkpoint_result r;
     struct error e = {0};
     int code;
@@ -148,6 +128,7 @@ int cli_sim_checkpoint(int argc, char **argv)
                    "work.",
         .options = options,
     };
+    checkpoint_defaults(&c);
     if (!cli_options_only(&command, argc, argv, &code))
         return code;
     if (!cost(&q, &c.checkpoint_s, &e) || !seconds("mtbf", q.mtbf, &c.node_mtbf_s, &e) ||

@@ -1,8 +1,8 @@
 /*
  * cli_sim_storage.c - `ringside sim --storage KIND`: how fast a dataset is read, and what holds it up.
  */
+#include "cluster-sim/ask.h"
 #include "cluster-sim/platform_lua.h"
-#include "cluster-sim/storage.h"
 #include "engine/base/event.h"
 #include "engine/base/units.h"
 #include "tui/cli.h"
@@ -96,38 +96,15 @@ static bool describe(const struct question *q, struct storage_system *s, struct 
            take("open", q->open, units_seconds, "0.5ms", &s->open_s, e);
 }
 
-static void put_pass(json_t *event, const char *name, const struct storage_pass *p)
+static bool print_event(const struct question *q, const struct storage_load *load,
+                        const struct storage_result *r, const char *why, struct error *e)
 {
-    json_t *pass = json_object(), *limits = json_object();
-    event_set_number(pass, "files_per_s", p->files_per_s);
-    event_set_number(pass, "bytes_per_s", p->bytes_per_s);
-    event_set_number(pass, "time_s", p->time_s);
-    event_set_number(pass, "hit", p->hit);
-    event_set_text(pass, "bottleneck", storage_station_name(p->bottleneck));
-    for (int i = 0; i < STORAGE_STATIONS; i++)
-        event_set_number(limits, storage_station_name((enum storage_station)i), p->limit[i]);
-    json_object_set_new(pass, "limits_files_per_s", limits);
-    json_object_set_new(event, name, pass);
-}
-
-static bool print_event(const struct question *q, const struct storage_result *r, const char *why,
-                        struct error *e)
-{
-    const struct storage_pass *main = q->epochs > 1 ? &r->later : &r->first;
     json_t *event = event_new("done", r->total_s);
     event_set_text(event, "origin", "sim");
     json_object_set_new(event, "ok", json_true());
-    event_set_number(event, "wall_s", r->total_s);
     event_set_text(event, "storage", q->kind);
-    event_set_number(event, "files_per_s", main->files_per_s);
-    event_set_number(event, "bytes_per_s", main->bytes_per_s);
-    event_set_text(event, "bottleneck", storage_station_name(main->bottleneck));
-    event_set_number(event, "read_s", r->read_s);
-    event_set_number(event, "data_share", r->data_share);
-    if (r->stage.time_s > 0)
-        put_pass(event, "stage", &r->stage);
-    put_pass(event, "first", &r->first);
-    put_pass(event, "later", &r->later);
+    event_set_number(event, "wall_s", r->total_s);
+    storage_to_json(load, r, event);
     if (q->explain)
         event_set_text(event, "explain", why);
     return event_write(STDOUT_FILENO, event, e);
@@ -177,8 +154,7 @@ int cli_sim_storage(int argc, char **argv)
                          .readers = 8,
                          .epochs = 2};
     struct storage_system system;
-    struct storage_load load = {
-        .memory_bytes_per_s = 10e9, .client_link_bytes_per_s = 10e9 / 8, .clients = 1};
+    struct storage_load load;
     struct storage_result r;
     struct error e = {0};
     int code;
@@ -243,6 +219,7 @@ int cli_sim_storage(int argc, char **argv)
     };
     if (!cli_options_only(&command, argc, argv, &code))
         return code;
+    storage_defaults(&load);
     if (!describe(&q, &system, &load, &e) || !storage_simulate(&system, &load, &r, &e))
         return cli_fail(&e);
     char *why = storage_explain(&system, &load, &r, &e);
@@ -250,7 +227,7 @@ int cli_sim_storage(int argc, char **argv)
         return cli_fail(&e);
     bool ok = true;
     if (q.json)
-        ok = print_event(&q, &r, why, &e);
+        ok = print_event(&q, &load, &r, why, &e);
     else
         print_text(&q, load.clients, &r, why);
     free(why);

@@ -1,9 +1,9 @@
 /*
  * cli_sim_trace.c - `ringside sim --trace FILE.swf`: a batch scheduler's decisions for a trace of jobs.
  */
+#include "cluster-sim/ask.h"
 #include "cluster-sim/queue_view.h"
 #include "cluster-sim/sched_explain.h"
-#include "cluster-sim/workload.h"
 #include "engine/base/event.h"
 #include "engine/base/timing.h"
 #include "engine/base/units.h"
@@ -26,24 +26,6 @@ struct question {
     bool exact, enforce, explain, json;
     bool procs_given, at_given, view_given, job_given;
 };
-
-/* "made-up:JOBS[:LOAD[:SEED]]" */
-static bool make_up(const struct question *q, struct swf *trace, struct error *e)
-{
-    struct workload_model m = {.procs = q->procs_given ? q->procs : 128, .load = 0.7, .seed = 1};
-    int end = 0;
-    unsigned long long seed = 1;
-    const char *p = q->trace + strlen("made-up:");
-    int got = sscanf(p, "%d%n:%lf%n:%llu%n", &m.jobs, &end, &m.load, &end, &seed, &end);
-    m.seed = seed;
-    if (got < 1 || p[end] || m.jobs < 1 || m.jobs > 10000000 || !(m.load > 0) || !(m.load <= 100))
-        return error_set(
-            e, ERROR_INPUT,
-            "--trace: expected made-up:JOBS[:LOAD[:SEED]], up to 10000000 jobs and a load above 0 such as "
-            "made-up:1000:0.7:1, got '%s'",
-            q->trace);
-    return workload_make_up(&m, trace, e);
-}
 
 /* "NAME=PROCS[:LIMIT],..." in place of the one partition. */
 static bool read_partitions(const struct question *q, struct sched_config *c, struct error *e)
@@ -196,13 +178,12 @@ static bool ask(const struct question *q, struct answer *a, struct error *e)
 
 static bool work_out(const struct question *q, struct answer *a, struct error *e)
 {
-    bool made_up = !strncmp(q->trace, "made-up:", strlen("made-up:"));
-    if (!(made_up ? make_up(q, &a->trace, e) : swf_read(q->trace, &a->trace, e)) ||
+    if (!workload_read(q->trace, q->procs_given ? q->procs : 0, &a->trace, e) ||
         !configure(q, &a->trace, &a->config, e) ||
         !workload_from_trace(&a->trace, a->config.partitions, q->exact, &a->jobs, e) || !ask(q, a, e))
         return false;
     double from = timing_now();
-    if (!sched_run(&a->config, a->jobs.jobs, a->jobs.count, made_up ? NULL : q->trace, &a->result, e))
+    if (!sched_run(&a->config, a->jobs.jobs, a->jobs.count, q->trace, &a->result, e))
         return false;
     a->took_s = timing_now() - from;
     return true;
@@ -263,19 +244,7 @@ static bool print_event(const struct question *q, const struct answer *a, struct
     event_set_text(event, "origin", "sim");
     json_object_set_new(event, "ok", json_true());
     event_set_number(event, "wall_s", a->took_s);
-    event_set_text(event, "policy", q->policy);
-    event_set_integer(event, "procs", r->procs);
-    event_set_integer(event, "jobs", r->count);
-    event_set_integer(event, "left_out", a->jobs.left_out);
-    event_set_number(event, "mean_wait_s", r->mean_wait_s);
-    event_set_number(event, "median_wait_s", r->median_wait_s);
-    event_set_number(event, "longest_wait_s", r->longest_wait_s);
-    event_set_number(event, "bounded_slowdown", r->bounded_slowdown);
-    event_set_number(event, "utilisation", r->utilisation);
-    event_set_number(event, "makespan_s", r->makespan_s);
-    event_set_integer(event, "backfilled", r->backfilled);
-    event_set_integer(event, "killed", r->killed);
-    event_set_text(event, "bottleneck", sched_bottleneck(r));
+    schedule_to_json(&a->config, &a->jobs, r, event);
     if (a->asked >= 0 && !put_asked(event, a, e)) {
         json_decref(event);
         return false;

@@ -120,6 +120,10 @@ void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
     rect_cut_rows(&area, used);
     if (area.rows < 4)
         return;
+    if (m->job.sim.ask) { /* no training: the lines that say why are all there is */
+        draw_why(v, c, area);
+        return;
+    }
     draw_head(m, c, rect_cut_rows(&area, 1));
     canvas_format(c, area.row, area.col + 1, area.cols - 2, ROLE_WARN, 0,
                   "Simulated (network: %s), without incast, PFC, congestion control.",

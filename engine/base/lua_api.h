@@ -40,6 +40,8 @@
  *       -> { ok, run, tier, samples_per_s, step_s, compute_s, comm_s, exposed_comm_s, bubble_s, data_s, straggler_s,
  *            efficiency, bottleneck, memory_bytes, fits, steps, collectives = {{bytes, time_s}}, explain = {{what, text}},
  *            error }
+ *   simulate{ storage = {...}, cluster = } or { checkpoint = {...} } or { schedule = {...} }: questions that are no training,
+ *             described in cluster-sim/ask.h -> the figures of `ringside sim --storage, --checkpoint, --trace`, explain
  *   plot{ title =, x =, y =, series = { name = { {x, y}, ... } } }
  *   predict("question", value)   a guess, committed before measuring; returns value
  *   print(...)  note("text")

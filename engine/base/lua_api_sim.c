@@ -1,5 +1,6 @@
 /*
- * lua_api_sim.c - simulate{ cluster =, job = }: a training job on a cluster that is described, not had.
+ * lua_api_sim.c - simulate{ cluster =, job = }: a training job on a cluster that is described, not had; or a question to
+ * the simulator that is no training: simulate{ storage = | checkpoint = | schedule = }.
  *
  * The job's table is one that train{} takes, too; what a simulation has no use for is left alone.
  */
@@ -54,15 +55,19 @@ static void check_job(lua_State *L, bool finite)
 /* What a check sees in place of a simulation that was only recorded. */
 static int recorded(lua_State *L)
 {
-    static const char *const numbers[] = {"samples_per_s",  "step_s", "compute_s",  "comm_s",
-                                          "exposed_comm_s", "data_s", "efficiency", "memory_bytes",
-                                          "ranks",          NULL};
+    static const char *const numbers[] = {"samples_per_s", "step_s", "compute_s", "comm_s", "exposed_comm_s",
+                                          "data_s", "efficiency", "memory_bytes", "ranks",
+                                          /* of questions that are no training */
+                                          "files_per_s", "bytes_per_s", "read_s", "total_s", "data_share",
+                                          "mtbf_s", "young_s", "daly_s", "best_s", "interval_s", "expected_s",
+                                          "goodput", "mean_wait_s", "bounded_slowdown", "utilisation",
+                                          "makespan_s", "jobs", NULL};
     lua_newtable(L);
     for (const char *const *key = numbers; *key; key++) {
         lua_pushnumber(L, (lua_Number)NAN);
         lua_setfield(L, -2, *key);
     }
-    static const char *const lists[] = {"steps", "collectives", "explain", NULL};
+    static const char *const lists[] = {"steps", "collectives", "explain", "schedule", NULL};
     for (const char *const *list = lists; *list; list++) {
         lua_newtable(L);
         lua_setfield(L, -2, *list);
@@ -80,6 +85,11 @@ static int recorded(lua_State *L)
 
 int lua_api_simulate(lua_State *L)
 {
+    static const char *const asks[] = {"storage", "checkpoint", "schedule"};
+    static const struct lua_arg asked[] = {
+        {"storage", LUA_ARG_TABLE},  {"checkpoint", LUA_ARG_TABLE},
+        {"schedule", LUA_ARG_TABLE}, {"cluster", LUA_ARG_TEXT | LUA_ARG_TABLE},
+        {"label", LUA_ARG_TEXT},     {NULL, 0}};
     static const struct lua_arg known[] = {{"cluster", LUA_ARG_TEXT | LUA_ARG_TABLE | LUA_ARG_NEEDED},
                                            {"job", LUA_ARG_TABLE | LUA_ARG_NEEDED},
                                            {"steps", LUA_ARG_WHOLE},
@@ -88,9 +98,17 @@ int lua_api_simulate(lua_State *L)
                                            {"label", LUA_ARG_TEXT},
                                            {NULL, 0}};
     struct lua_api *api = lua_api_of(L);
-    lua_args_check(L, "simulate", known);
+    int questions = 0;
+    for (size_t i = 0; lua_istable(L, 1) && i < sizeof asks / sizeof *asks; i++) {
+        questions += lua_getfield(L, 1, asks[i]) != LUA_TNIL;
+        lua_pop(L, 1);
+    }
+    if (questions > 1)
+        return luaL_error(L, "simulate: one question at a time: storage, checkpoint or schedule");
+    lua_args_check(L, "simulate", questions ? asked : known);
     lua_settop(L, 1);
-    check_job(L, api->channel != NULL);
+    if (!questions)
+        check_job(L, api->channel != NULL);
     lua_api_record(L, api, "simulate");
     if (!api->channel)
         return recorded(L);

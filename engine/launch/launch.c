@@ -257,7 +257,7 @@ static bool read_job_model(struct job *job, struct error *e)
     switch (job->kind) {
     case JOB_TRAIN: return read_model(&t->layers, t->model, sizeof t->model, e);
     case JOB_BENCH: return read_model(&b->layers, b->model, sizeof b->model, e);
-    case JOB_SIM: return read_model(&s->layers, s->model, sizeof s->model, e);
+    case JOB_SIM: return s->ask || read_model(&s->layers, s->model, sizeof s->model, e);
     default: return true;
     }
 }
@@ -282,6 +282,7 @@ static bool prepare(const struct job *given, struct job *job, struct error *e)
     json_incref(job->bench.layers);
     json_incref(job->sim.layers);
     json_incref(job->sim.cluster);
+    json_incref(job->sim.ask);
     if (!job_validate(job, e) || !read_job_model(job, e))
         return false;
     if (job->kind == JOB_TRAIN && !data_name_resolve(job->train.data, e))

@@ -140,6 +140,13 @@ bool lua_host_sim_job(const json_t *args, struct job *job, struct error *e)
     const json_t *table = json_object_get(args, "job");
     job_defaults(job, JOB_SIM);
     job->sim.cluster = json_incref(json_object_get(args, "cluster"));
+    for (const char *const *ask = (const char *const[]){"storage", "checkpoint", "schedule", NULL}; *ask;
+         ask++)
+        if (json_object_get(args, *ask)) {
+            job->sim.model[0] = '\0';
+            job->sim.ask = json_pack("{sO}", *ask, json_object_get(args, *ask));
+            return take(args, whole, job, e) && job_validate(job, e);
+        }
     return take(table, parts, job, e) && take_model(table, &job->sim, e) && take_optimizer(table, job, e) &&
            take_bucket(table, job, e) && take_data(table, job, e) && take_straggler(table, job, e) &&
            take(args, whole, job, e) && job_validate(job, e);

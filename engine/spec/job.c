@@ -126,6 +126,7 @@ static const struct job_field bench_fields[] = {
 };
 
 static const struct job_field sim_fields[] = {
+    NUMBER(sim.ask, "ask", JSON, 0, 0),
     NUMBER(sim.cluster, "cluster", JSON, 0, 0),
     CHOICE(sim.model, "model", NULL),
     NUMBER(sim.layers, "layers", JSON, 0, 0),
@@ -281,6 +282,8 @@ void job_clear(struct job *job)
     job->sim.layers = NULL;
     json_decref(job->sim.cluster);
     job->sim.cluster = NULL;
+    json_decref(job->sim.ask);
+    job->sim.ask = NULL;
 }
 
 /* "some/where/mine.lua" is called "mine". */
@@ -306,7 +309,10 @@ void job_default_label(const struct job *job, char *label, size_t size)
     case JOB_RANKS: snprintf(label, size, "ranks"); break;
     case JOB_BENCH: snprintf(label, size, "bench"); break;
     case JOB_SIM:
-        file_label(job->sim.model, model, sizeof model);
+        if (job->sim.ask)
+            snprintf(model, sizeof model, "%s", json_object_iter_key(json_object_iter(job->sim.ask)));
+        else
+            file_label(job->sim.model, model, sizeof model);
         snprintf(label, size, "sim-%s", model);
         break;
     case JOB_CHECK: snprintf(label, size, "check-%s", job->script.exercise); break;
@@ -567,6 +573,8 @@ static bool check_sim(const struct job *job, struct error *e)
     for (const struct job_field *f = sim_fields; f->name; f++)
         if (!check_field(job, f, e))
             return false;
+    if (s->ask) /* its own part of the simulator reads it */
+        return json_is_object(s->ask) || error_set(e, ERROR_INPUT, "ask: expected a table");
     if (!json_is_object(s->cluster) && !json_string_length(s->cluster))
         return error_set(e, ERROR_INPUT, "cluster: expected cluster{ ... } or the name of one, got nothing");
     if (!s->layers && !*s->model)

@@ -114,6 +114,7 @@ struct job_bench {
 
 /* A training job on a cluster that is described, not had. Ranks of the job itself: the one process that computes. */
 struct job_sim {
+    json_t *ask; /* { storage | checkpoint | schedule = {...} }: a question, and no training; owned; NULL */
     json_t *cluster;      /* what cluster{...} made, or a cluster's name as a JSON text; owned */
     char model[PATH_MAX]; /* as a training job has it, */
     json_t *layers;       /* with the JSON of its description; owned */

@@ -116,3 +116,25 @@ check "Young and Daly" has "Daly 2006:  tau = "
 expect "a size alone" 2 "$ringside" sim --checkpoint 2TB
 expect "a job that never ends" 2 "$ringside" sim --checkpoint 100s --mtbf 1s
 check "says so" says "the job would never end"
+
+# the same questions from a script
+cat >"$scratch/ask.lua" <<'EOF'
+local r = simulate { schedule = { procs = 4, policy = "easy", jobs = {
+    { submit = 0, run = 10, procs = 2 }, { submit = 0, run = 5, procs = 2 }, { submit = 1, run = 4, procs = 4 },
+    { submit = 2, run = 1 }, { submit = 3, run = 2 } } } }
+print(r.ok, r.mean_wait_s, #r.schedule, r.schedule[4].start_s, r.schedule[4].backfilled)
+print(simulate { storage = { files = 5000, file_bytes = "28MB" }, cluster = "horovod-vm" }.bottleneck)
+print(math.floor(simulate { checkpoint = { cost = "5min", mtbf = "24h", work = "500h" } }.daly_s / 60 + 0.5))
+print(pcall(simulate, { storage = { kind = "floppy" } }))
+print(pcall(simulate, { storage = {}, checkpoint = {} }))
+EOF
+expect "a script asks" 0 "$ringside" run "$scratch/ask.lua"
+check "a schedule" has $'true\t2.8\t5\t5.0\ttrue'
+check "storage of a cluster" has $'\ntarget\n'
+check "an interval" has $'\n117\n'
+check "a kind that is none" has $'false\tstorage: kind: expected nvme'
+check "one question at a time" has $'false\tsimulate: one question at a time'
+run=$("$ringside" runs | sed -n 's/ .*//;/sim-schedule/p' | head -n 1)
+expect "its screen" 0 "$ringside" --script "" --size 80x24 --open "run:$run" --dump
+check "says simulated" has "Simulated run $run"
+check "says why" has "bottleneck: processors"

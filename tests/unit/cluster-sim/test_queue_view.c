@@ -111,7 +111,7 @@ static char *text_of(enum queue_view view, enum sched_policy policy)
 
 static void hold(enum queue_view view, const char *expected)
 {
-    char *text = text_of(view, SCHED_FIFO);
+    char *text = text_of(view, POLICY_FIFO);
     assert_string_equal(text, expected);
     free(text);
 }
@@ -184,7 +184,7 @@ static void test_sge(void **state)
 static void test_priority_order(void **state)
 {
     (void)state;
-    char *text = text_of(QUEUE_SQUEUE, SCHED_PRIORITY);
+    char *text = text_of(QUEUE_SQUEUE, POLICY_PRIORITY);
     char *three = strstr(text, "                 3     batch"), *task = strstr(text, "          40_[");
     assert_non_null(three);
     assert_non_null(task);

@@ -55,9 +55,9 @@ static void test_fifo_and_easy(void **state)
         {.id = 5, .submit_s = 3, .run_s = 2, .limit_s = 2, .procs = 1},
     };
     struct sched_config c;
-    sched_defaults(&c, SCHED_FIFO, 4);
+    sched_defaults(&c, POLICY_FIFO, 4);
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 0, 10, 14, 14});
-    sched_defaults(&c, SCHED_EASY, 4);
+    sched_defaults(&c, POLICY_EASY, 4);
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 0, 10, 5, 5});
 
     /* Waits 0, 0, 9, 3, 2: mean 2.8. Every run counts as 10 s: (0+10)/10, then 1 (5/10 is less), 13/10, 1 (4/10), 1
@@ -94,7 +94,7 @@ static void test_easy_spare(void **state)
         {.id = 6, .submit_s = 5, .run_s = 95, .limit_s = 95, .procs = 2},
     };
     struct sched_config c;
-    sched_defaults(&c, SCHED_EASY, 10);
+    sched_defaults(&c, POLICY_EASY, 10);
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 100, 2, 150, 4, 150});
 }
 
@@ -114,7 +114,7 @@ static void test_easy_estimates(void **state)
         {.id = 4, .submit_s = 4, .run_s = 60, .limit_s = 90, .procs = 1},
     };
     struct sched_config c;
-    sched_defaults(&c, SCHED_EASY, 2);
+    sched_defaults(&c, POLICY_EASY, 2);
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 64, 74, 4});
 }
 
@@ -133,7 +133,7 @@ static void test_limits(void **state)
         {.id = 3, .submit_s = 12, .run_s = 1, .limit_s = 1, .procs = 1},
     };
     struct sched_config c;
-    sched_defaults(&c, SCHED_EASY, 1);
+    sched_defaults(&c, POLICY_EASY, 1);
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 20, 25});
     c.enforce_limits = true;
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 10, 15});
@@ -141,7 +141,7 @@ static void test_limits(void **state)
     assert_int_equal(r.killed, 1);
     assert_true(r.jobs[0].killed && r.jobs[0].end_s == 10);
     sched_result_free(&r);
-    sched_defaults(&c, SCHED_EASY, 2);
+    sched_defaults(&c, POLICY_EASY, 2);
     jobs[1].procs = 2;
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 20, 25});
 }
@@ -162,7 +162,7 @@ static void test_priority(void **state)
         {.id = 4, .submit_s = 90, .run_s = 5, .limit_s = 5, .procs = 1},
     };
     struct sched_config c;
-    sched_defaults(&c, SCHED_PRIORITY, 2);
+    sched_defaults(&c, POLICY_PRIORITY, 2);
     c.weights.age = 1000;
     c.weights.age_max_s = 200;
     c.weights.size = 400;
@@ -190,7 +190,7 @@ static void test_fairshare(void **state)
         {.id = 5, .submit_s = 4, .run_s = 10, .limit_s = 10, .procs = 1, .user = 1},
     };
     struct sched_config c;
-    sched_defaults(&c, SCHED_FAIRSHARE, 1);
+    sched_defaults(&c, POLICY_FAIRSHARE, 1);
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 120, 130, 100, 110});
 }
 
@@ -231,13 +231,13 @@ static void test_array(void **state)
             .id = 7, .run_s = 10, .limit_s = 10, .procs = 1, .array = 7, .task = i, .array_limit = 2};
     jobs[5] = (struct sched_job){.id = 12, .run_s = 25, .limit_s = 30, .procs = 2};
     struct sched_config c;
-    sched_defaults(&c, SCHED_FIFO, 4);
+    sched_defaults(&c, POLICY_FIFO, 4);
     hold_starts(&c, jobs, 6, (const double[]){0, 0, 10, 10, 20, 0});
-    sched_defaults(&c, SCHED_FAIRSHARE, 4);
+    sched_defaults(&c, POLICY_FAIRSHARE, 4);
     hold_starts(&c, jobs, 6, (const double[]){0, 0, 10, 10, 20, 0});
     for (int i = 0; i < 5; i++)
         jobs[i].array_limit = 0; /* no limit: four at once, and job 6 waits for two of them */
-    sched_defaults(&c, SCHED_FIFO, 4);
+    sched_defaults(&c, POLICY_FIFO, 4);
     hold_starts(&c, jobs, 6, (const double[]){0, 0, 0, 0, 10, 10});
 }
 
@@ -253,7 +253,7 @@ static void test_partitions(void **state)
     struct sched_config c;
     struct sched_result r;
     struct error e = {0};
-    sched_defaults(&c, SCHED_EASY, 4);
+    sched_defaults(&c, POLICY_EASY, 4);
     c.partition[1] = (struct sched_partition){.name = "debug", .procs = 2, .max_time_s = 600};
     c.partitions = 2;
     hold_starts(&c, jobs, COUNT(jobs), (const double[]){0, 10, 1});
@@ -298,7 +298,7 @@ static void test_against_the_script(void **state)
                 starts[i] = (double)json_integer_value(json_array_get(expected, (size_t)i));
             }
             struct sched_config c;
-            sched_defaults(&c, p ? SCHED_EASY : SCHED_FIFO, procs);
+            sched_defaults(&c, p ? POLICY_EASY : POLICY_FIFO, procs);
             hold_starts(&c, jobs, n, starts);
         }
         free(jobs);
@@ -381,7 +381,7 @@ static void test_reservations_hold(void **state)
     int promised = 0, overtook = 0;
     for (int round = 0; round < 10; round++) {
         struct sched_config c;
-        sched_defaults(&c, SCHED_EASY, 16);
+        sched_defaults(&c, POLICY_EASY, 16);
         make_random(&r, jobs, 1, 16);
         for (int i = 0; i < RANDOM_JOBS; i++)
             jobs[i].array = jobs[i].array_limit = 0;
@@ -404,7 +404,7 @@ static void test_mistakes(void **state)
     struct sched_result r;
     struct error e = {0};
     struct sched_job jobs[] = {{.id = 1, .submit_s = 5, .procs = 1}, {.id = 2, .submit_s = 4, .procs = 1}};
-    sched_defaults(&c, SCHED_EASY, 4);
+    sched_defaults(&c, POLICY_EASY, 4);
     assert_false(sched_run(&c, jobs, 2, NULL, &r, &e));
     assert_non_null(strstr(e.text, "job 2 is submitted before job 1"));
     jobs[1].submit_s = 5;
@@ -413,7 +413,7 @@ static void test_mistakes(void **state)
     assert_int_equal(e.kind, ERROR_INPUT);
     c.partition[0].procs = 0;
     assert_false(sched_run(&c, jobs, 1, NULL, &r, &e));
-    sched_defaults(&c, SCHED_EASY, 4);
+    sched_defaults(&c, POLICY_EASY, 4);
     assert_true(sched_run(&c, jobs, 0, NULL, &r, &e));
     assert_int_equal(r.count, 0);
     sched_result_free(&r);

@@ -78,7 +78,7 @@ static void test_add(void **state)
     assert_int_equal(first, 0);
     assert_int_equal(w.count, 7);
     assert_true(w.jobs[0].array == 9 && w.jobs[2].array == 9 && w.jobs[2].task == 2 && w.jobs[3].id == 1);
-    sched_defaults(&c, SCHED_EASY, 2);
+    sched_defaults(&c, POLICY_EASY, 2);
     assert_true(sched_run(&c, w.jobs, w.count, "t", &r, &e));
     /* one task after the other: 0, 5, 10 */
     assert_true(r.jobs[0].start_s == 0 && r.jobs[1].start_s == 5 && r.jobs[2].start_s == 10);
@@ -123,7 +123,7 @@ static void test_made_up(void **state)
 
     struct sched_config c;
     struct sched_result r, again;
-    sched_defaults(&c, SCHED_EASY, 128);
+    sched_defaults(&c, POLICY_EASY, 128);
     assert_true(workload_from_trace(&trace, 1, false, &w, &e));
     assert_true(sched_run(&c, w.jobs, w.count, "made up", &r, &e));
     assert_true(workload_to_trace(&trace, &w, &c, &r, &out, &e));
@@ -168,14 +168,14 @@ static void test_kth(void **state)
     assert_int_equal(w.left_out, 1); /* job 27313, whose processors are -1 */
 
     /* known: 114 minutes and about 91; beside them what make_schedules.py finds */
-    sched_defaults(&c, SCHED_EASY, 100);
+    sched_defaults(&c, POLICY_EASY, 100);
     assert_true(sched_run(&c, w.jobs, w.count, path, &r, &e));
     assert_true(near(r.mean_wait_s, 114 * 60, 0.01) && near(r.mean_wait_s, 6847.5031, 1e-7));
     assert_true(near(r.bounded_slowdown, 91, 0.03) && near(r.bounded_slowdown, 91.515091, 1e-7));
     assert_true(near(r.utilisation, 0.699238, 1e-5) && r.makespan_s == 28763776);
     sched_result_free(&r);
 
-    sched_defaults(&c, SCHED_FIFO, 100);
+    sched_defaults(&c, POLICY_FIFO, 100);
     assert_true(sched_run(&c, w.jobs, w.count, path, &r, &e));
     assert_true(near(r.mean_wait_s, 389852.1671, 1e-7) && near(r.bounded_slowdown, 7518.738971, 1e-7));
     assert_true(r.makespan_s == 28779758);
