@@ -67,10 +67,14 @@ expect "one allreduce is asked for" 0 "$ringside" runs bucket "$run" 0
 check "and taken, too" wait_for 'one allreduce a step'
 expect "no size" 2 "$ringside" runs bucket "$run" large
 expect "and buckets again" 0 "$ringside" runs bucket "$run" 16K
+check "which come, too" wait_for 'buckets of 16384 bytes'
 expect "the run is stopped" 0 "$ringside" runs stop "$run"
 check "and ends" wait_for '"ev":"done"'
 steps=$(sed -nE '/"ev":"checkpoint"/s/.*"step":([0-9]+).*/\1/p' "$dir/events.jsonl" | tail -n 1)
 expect "nothing changes a run that has ended" 2 "$ringside" runs bucket "$run" 1M
+expect "nor does b in the run view" 0 "$ringside" --script b --size 120x36 --open "run:$run" --dump
+check "which says why" grep -q "has ended already" "$scratch/out"
+check "and shows in how many buckets the gradients went" grep -q "ring in 4 buckets" "$scratch/out"
 train --resume "$run" --seconds 0.5 >"$scratch/on"
 check "it goes on from its last step, in buckets" events "$scratch/on" \
     "steps[0]['step'] == ${steps:-0} + 1 and steps[0]['buckets'] == 4 and events[-1]['ok']"
@@ -97,6 +101,15 @@ check "and goes on with what it chose" events "$scratch/tuned" \
      (steps[-1]["algo"], steps[-1].get("buckets", 1)) and "tuned in" in notes and events[-1]["ok"]'
 train --ranks 2 --steps 5 --autotune >"$scratch/short"
 check "too short a run says so" events "$scratch/short" '"nothing was chosen" in notes and events[-1]["ok"]'
+
+# From a script.
+cat >"$scratch/script.lua" <<'LUA'
+local r = train { model = "mlp", data = "synthetic:1x28x28:10:600", ranks = 2, threads = 1, batch = 8, steps = 4, bucket = 4096 }
+local s = r.steps[#r.steps]
+note(("buckets %d of %d, some exposed: %s"):format(s.buckets, s.bucket, s.exposed_comm_s > 0))
+LUA
+expect "train{bucket =} in a script" 0 "$ringside" run "$scratch/script.lua"
+check "its result tells of them" grep -q "buckets 2 of 4096, some exposed: true" "$scratch/out"
 
 expect "--bucket with --reproducible" 2 "$ringside" train --reproducible --bucket 1M
 expect "--autotune with --reproducible" 2 "$ringside" train --reproducible --autotune
