@@ -156,6 +156,30 @@ static void tell_hops(struct teller *to)
     sim_collective(&group, &request, &result, &ignored);
 }
 
+/* When gradients are ready and when they are summed, by how many there are so far: for plots. */
+static void tell_overlap(struct teller *to)
+{
+    const struct simulation *s = to->s;
+    static const char *const series[] = {"ready", "summed"};
+    for (int which = 0; which < 2; which++) {
+        double bytes = 0;
+        for (int i = 0; i < s->plan.bucket_count; i++) {
+            const struct training_bucket *b = &s->plan.buckets[i];
+            if (b->stage != s->plan.critical_stage)
+                continue;
+            bytes += b->bytes;
+            json_t *event = event_new("point", stamp(to->t));
+            event_set_text(event, "series", series[which]);
+            event_set_text(event, "title", "Gradients over a step, simulated");
+            event_set_text(event, "xlabel", "MB of gradients");
+            event_set_text(event, "ylabel", "seconds into the step");
+            event_set_number(event, "x", 1e-6 * bytes);
+            event_set_number(event, "y", which ? b->end_s : b->ready_s);
+            tell(to, event);
+        }
+    }
+}
+
 /* --- steps and ranks --- */
 
 static void tell_step(struct teller *to, long step, const struct training_step *one)
@@ -293,6 +317,7 @@ bool simulation_tell(const struct simulation *s, struct event_sink *sink, struct
     tell_run(&to);
     tell_notes(&to);
     tell_collectives(&to);
+    tell_overlap(&to);
     if (s->fits) {
         tell_hops(&to);
         tell_steps(&to);
