@@ -28,7 +28,7 @@ void judge_forgive(struct judged *r, int n, double now)
 
 /* --- what they wait for --- */
 
-static bool is_waiting(const struct activity_view *v)
+bool judge_waits(const struct activity_view *v)
 {
     return activity_in_collective(v) || v->send_to >= 0 || v->receive_from >= 0;
 }
@@ -66,7 +66,7 @@ void judge_doing(const struct activity_view *v, char *text, size_t size)
 
 static bool same_wait(const struct activity_view *a, const struct activity_view *b)
 {
-    return is_waiting(a) && is_waiting(b) && a->begun == b->begun && a->send_to == b->send_to &&
+    return judge_waits(a) && judge_waits(b) && a->begun == b->begun && a->send_to == b->send_to &&
            a->receive_from == b->receive_from;
 }
 

@@ -46,6 +46,8 @@ bool judge(const struct judged *r, int n, double now, struct verdict *v);
 
 /* "allreduce (ring) of 16384 f32 elements, in step 17"; what most of the ranks besides `rank` wait for. */
 void judge_waiting_for(const struct judged *r, int n, int rank, char *text, size_t size);
+/* Whether that rank waits for others. */
+bool judge_waits(const struct activity_view *v);
 /* What one rank waits for or does. */
 void judge_doing(const struct activity_view *v, char *text, size_t size);
 

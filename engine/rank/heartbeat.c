@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { TICK_MS = 250, CONNECT_MS = 2000, SETTLE_MS = 1500, MPIRUN_MS = 3000 };
+enum { TICK_MS = 250, CONNECT_MS = 2000, SETTLE_MS = 1500, MPIRUN_MS = 3000, MOMENTS = 30, MOMENT_MS = 20 };
 #define BEAT_S 0.5
 #define SUPERVISOR_S 1.0
 #define LATE_S 1.2    /* a rank whose beat is so late is looked at */
@@ -119,6 +119,23 @@ static void look_at_processes(struct heartbeat *h, double now)
     }
 }
 
+/*
+ * A rank has just died, and the others are about to wait for it: what for is known in a moment. mpirun, which ends
+ * the job by SIGTERM, leaves a second.
+ */
+static void let_them_wait(struct heartbeat *h, const struct beat_news *news, struct verdict *v)
+{
+    struct beat own;
+    for (int i = 0; i < MOMENTS && !strcmp(v->kind, "dead"); i++) {
+        beat_fill(&own, BEAT_ALIVE, 0, h->activity);
+        judge_take(&h->ranks[0], &own, timing_now());
+        if (judge_waits(&own.view))
+            break;
+        beat_serve(h->server, MOMENT_MS, -1, news);
+    }
+    judge(h->ranks, h->size, timing_now(), v);
+}
+
 static void emit_fault(struct heartbeat *h, const struct verdict *v)
 {
     json_t *event = sink_event(h->sink, "fault");
@@ -131,10 +148,11 @@ static void emit_fault(struct heartbeat *h, const struct verdict *v)
     fprintf(stderr, "ringside-rank: %s\n", v->text);
 }
 
-static void end_job(struct heartbeat *h, const struct verdict *v)
+static void end_job(struct heartbeat *h, const struct beat_news *news, struct verdict *v)
 {
     if (!heartbeat_claim(h))
         return; /* the rank itself is saying why it ends */
+    let_them_wait(h, news, v);
     emit_fault(h, v);
     /* Of a death mpirun knows the signal: it ends the job within two seconds, and says so. */
     struct pollfd term = {.fd = h->terms, .events = POLLIN};
@@ -179,8 +197,10 @@ static _Noreturn void end_of_term(struct heartbeat *h, const struct beat_news *n
     struct verdict v;
     for (int i = 0; h->server && i < 2; i++)
         beat_serve(h->server, 0, -1, news);
-    if (judge(h->ranks, h->size, timing_now(), &v) && heartbeat_claim(h))
+    if (judge(h->ranks, h->size, timing_now(), &v) && heartbeat_claim(h)) {
+        let_them_wait(h, news, &v);
         emit_fault(h, &v);
+    }
     die_of_term();
 }
 
@@ -213,7 +233,7 @@ static void *lead(void *argument)
             beat_serve(h->server, TICK_MS, h->both, &news);
             look_at_processes(h, timing_now());
             if (judge(h->ranks, h->size, timing_now(), &v))
-                end_job(h, &v);
+                end_job(h, &news, &v);
             mention_unheard(h, now);
         } else {
             struct pollfd p = {.fd = h->both, .events = POLLIN};
@@ -236,8 +256,17 @@ static void say_unheard(struct heartbeat *h)
         return;
     h->told = true;
     activity_look(h->activity, &view);
+    for (int i = 0; i < MOMENTS && !judge_waits(&view); i++) {
+        poll(NULL, 0, MOMENT_MS);
+        activity_look(h->activity, &view);
+    }
     judge_doing(&view, doing, sizeof doing);
-    fprintf(stderr, "ringside-rank: rank %d hears nothing of rank 0 and waits for %s\n", h->rank, doing);
+    if (judge_waits(&view))
+        fprintf(stderr, "ringside-rank: rank %d hears nothing of rank 0 and waits for %s\n", h->rank, doing);
+    else
+        fprintf(stderr,
+                "ringside-rank: rank %d hears nothing of rank 0 and waits for nothing yet (rank %d %s)\n",
+                h->rank, h->rank, doing);
 }
 
 /* Takes in what rank 0 says. False: the connection is no more. */

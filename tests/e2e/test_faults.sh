@@ -7,29 +7,98 @@ if ! have_mpi; then
     exit
 fi
 fault_is() { grep '"ev":"fault"' "$runs/$1/events.jsonl" | grep "\"rank\":$2" | grep -q "\"kind\":\"$3\""; }
-begin() { # NAME: starts an endless run, sets $run, waits for its ranks
-    run=$(endless --label "$1")
-    check "$1: the ranks have started" await rank_pid "$run" 1
-    check "$1: the run has begun" await has_event "$run" run
+# What the others wait for, as the fault event says it; DRE is a basic regular expression.
+waits_for() { grep '"ev":"fault"' "$runs/$1/events.jsonl" | grep -q "\"waiting_for\":\"$2"; }
+begin() { # NAME [COMMAND...]: starts an endless run, sets $run, waits for its ranks
+    local name=$1
+    shift
+    run=$("${@:-endless}" --label "$name" 2>/dev/null)
+    check "$name: the ranks have started" await rank_pid "$run" 1
+    check "$name: the run has begun" await has_event "$run" run
 }
+# ends NAME RANK KIND WAITING-FOR: the run, by itself, and says why
+ends() {
+    check "$1: the run ends by itself" await has_ended "$run"
+    check "$1: it has failed" state_is "$run" failed
+    check "$1: the rank is named, as $3" fault_is "$run" "$2" "$3"
+    check "$1: with its host" grep -q "\"ev\":\"fault\",\"rank\":$2,\"host\":\"$(hostname)\"" "$runs/$run/events.jsonl"
+    check "$1: and what the others wait for" waits_for "$run" "$4"
+    check "$1: there is one fault" test "$(grep '"ev":"fault"' "$runs/$run/events.jsonl" | grep -vc '"kind":"slow"')" = 1
+    check "$1: the reason names the rank, too" grep -q "\"reason\": \"rank $2 on " "$runs/$run/status.json"
+    check "$1: the last line is done" last_event_is "$run" done
+    expect "$1: who watches learns it" 1 "$ringside" runs watch "$run"
+    check "$1: in one sentence, with what the others wait for" grep -q "rank $2 on .*; the others wait for: $4" <<<"$err"
+    no_process_left "$1"
+}
+training() { "$ringside" train --detach --ranks 2 --batch 16 --seconds 300 "$@"; }
+# In a bench they also meet between two operations, in training also to compare notes.
+summing='\(allreduce (ring) of 16384 f32 elements\|barrier\|maximum of 1 number\)'
+learning='\(allreduce (ring) of [0-9]* f32 elements\|gathering of [0-9]* bytes from each rank\|maximum of 2 numbers\), in step [0-9]'
+# Where a rank dies the job ends at once: on a busy machine the others may not have come as far.
+yet='nothing yet (rank [0-9] [a-z ]*'
 
 begin killed
 kill -KILL "$(rank_pid "$run" 1)"
-check "killed: the run ends" await has_ended "$run"
-check "killed: it has failed" state_is "$run" failed
-check "killed: the rank is named" fault_is "$run" 1 dead
-check "killed: the reason names it, too" grep -q '"reason": "rank 1 ' "$runs/$run/status.json"
-check "killed: the last line is done" last_event_is "$run" done
-expect "killed: who watches learns it" 1 "$ringside" runs watch "$run"
-check "killed: in one sentence" grep -q "rank 1 on .* was ended by signal 9" <<<"$err"
-no_process_left killed
+ends killed 1 dead "\($summing\|$yet\)"
+check "killed: with the signal" grep -q "rank 1 on .* was ended by signal 9" <<<"$err"
+
+begin killed-0
+kill -KILL "$(rank_pid "$run" 0)"
+ends killed-0 0 dead "\($summing\|$yet\)"
 
 begin stopped
 kill -STOP "$(rank_pid "$run" 1)"
-check "stopped: the run ends" await has_ended "$run"
-check "stopped: the rank is named" fault_is "$run" 1 stopped
-check "stopped: it has failed" state_is "$run" failed
-no_process_left stopped
+sleep 1
+kill -CONT "$(rank_pid "$run" 1)"
+sleep 2
+check "a rank that was stopped for a moment goes on" state_is "$run" running
+# The whole run, its supervisor too, as when a laptop sleeps
+everybody=$(processes)
+kill -STOP $everybody
+sleep 4
+kill -CONT $everybody
+sleep 1
+check "nobody is named where everybody was stopped" sh -c "! grep -q '\"ev\":\"fault\"' '$runs/$run/events.jsonl'"
+check "and the run goes on" state_is "$run" running
+kill -STOP "$(rank_pid "$run" 1)"
+ends stopped 1 stopped "$summing"
+
+begin training-stopped training
+check "training: it takes steps" await has_event "$run" step
+kill -STOP "$(rank_pid "$run" 0)"
+ends training-stopped 0 stopped "$learning"
+
+# A rank that gets a quarter of its core: the others wait for it in each step. The run goes on.
+begin slow training
+slow_down() { while kill -STOP "$1" && sleep 0.06 && kill -CONT "$1"; do sleep 0.02; done; }
+slow_down "$(rank_pid "$run" 1)" 2>/dev/null &
+slowing=$!
+check "slow: the rank is named" await fault_is "$run" 1 slow
+check "slow: the run goes on" state_is "$run" running
+kill $slowing
+kill -CONT "$(rank_pid "$run" 1)"
+check "slow: it is said when that is over" await grep -q 'rank 1 on .* keeps pace with the others again' "$runs/$run/events.jsonl"
+check "slow: it was said once" test "$(grep -c '"kind":"slow"' "$runs/$run/events.jsonl")" = 1
+check "slow: in words, with cause and consequence" grep -q 'rank 1 on .* computes [0-9.]* times as long as the others .*; the run goes on' "$runs/$run/events.jsonl"
+kill -KILL "$(rank_pid "$run" 1)"
+ends slow 1 dead "\($learning\|$yet\)"
+
+# The learner's function: a loop that never ends, and a circle of ranks that wait for each other
+cat >"$scratch/loop.lua" <<'END'
+function allreduce(comm, x)
+    if comm.rank == 1 then
+        while true do end
+    end
+    comm.recv((comm.rank + comm.size - 1) % comm.size, x)
+end
+END
+RINGSIDE_SCRIPT_SECONDS=1 expect "a rank that never comes back from the learner's function" 2 "$ringside" run "$scratch/loop.lua" --ranks 3 --json
+check "it is named, and who waits for whom" grep -q '"ev":"fault","rank":1,"host":"[^"]*","kind":"stuck","waiting_for":"rank 0 waits to receive from rank 2, rank 2 waits to receive from rank 1"' <<<"$out"
+check "with file and line" grep -q '"kind":"stuck".*loop.lua:3: ' <<<"$out"
+sed -i 's/while true do end/comm.recv(0, x)/' "$scratch/loop.lua"
+expect "ranks that wait for each other" 1 "$ringside" run "$scratch/loop.lua" --ranks 3 --json
+check "the circle is named" grep -qE '"ev":"fault","rank":[0-9],.*"kind":"deadlock".*rank 0 waits to receive from rank 2, rank 2 waits to receive from rank 1, rank 1 waits to receive from rank 0: nobody can go on' <<<"$out"
+no_process_left "the learner's function"
 
 begin term
 kill -TERM "$(supervisor_of "$run")"
