@@ -244,6 +244,10 @@ static bool terms_of(struct terms *t, const struct count *c, const char *algo, d
     } else if (pattern_is(algo, "broadcast") || pattern_is(algo, "reduce")) {
         tree(t, n, S, pattern_is(algo, "reduce"));
         t->text = "lg n (a + S / B)";
+    } else if (pattern_is(algo, "barrier")) {
+        for (int d = 1; d < n; d *= 2)
+            add(t, LEAP, d, 1, element, false);
+        t->text = "lg n (a + 1 element / B)";
     } else if (pattern_is(algo, "hierarchical") && n % (k > 0 ? k : 1) == 0) {
         int per_host = k > 0 ? k : 1, hosts = n / per_host;
         double piece = longest(elements, per_host), part = longest(piece, hosts);

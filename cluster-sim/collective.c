@@ -116,11 +116,24 @@ static bool auto_tier(const struct platform *p, const struct sim_request *q, str
     return solved;
 }
 
-bool sim_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
+/* "hierarchical" alone means the hosts as they are. */
+static void name_hosts(const struct platform *p, struct sim_request *q, char *name, size_t size)
+{
+    if (strcmp(q->algo, "hierarchical") != 0 || p->per_node == 1 || q->ranks % p->per_node != 0)
+        return;
+    snprintf(name, size, "hierarchical:%d", p->per_node);
+    q->algo = name;
+}
+
+bool sim_collective(const struct platform *p, const struct sim_request *request, struct sim_result *out,
                     struct error *e)
 {
+    struct sim_request named = *request;
+    const struct sim_request *q = &named;
+    char name[32];
     bool known = false;
     memset(out, 0, sizeof *out);
+    name_hosts(p, &named, name, sizeof name);
     if (!check(p, q, e))
         return false;
     if (q->ranks == 1 || q->bytes == 0) {

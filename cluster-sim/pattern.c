@@ -62,7 +62,7 @@ bool pattern_schedule(struct schedule *s, const struct pattern_kind *kind, struc
     size_t length = (size_t)(kind->bytes / pattern_element(kind->bytes));
     if (pattern_transfers(kind) > PATTERN_FLOWS_MAX)
         return error_set(
-            e, ERROR_FAILED,
+            e, ERROR_INPUT,
             "%s on %d ranks sends about %.3g messages; one by one the simulator follows at most %d: take "
             "--tier closed, or fewer ranks",
             kind->algo, ranks, pattern_transfers(kind), PATTERN_FLOWS_MAX);

@@ -38,13 +38,13 @@ struct pattern_kind {
     double bytes;
 };
 
-/* ERROR_INPUT: no such algorithm; ERROR_FAILED: more flows than PATTERN_FLOWS_MAX. */
+/* ERROR_INPUT: no such algorithm, or more flows than PATTERN_FLOWS_MAX. */
 bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct error *e);
 void pattern_free(struct pattern *p);
 
 enum { PATTERN_FLOWS_MAX = 16 << 20 };
 
-/* The schedule with all its rounds. ERROR_FAILED: more than PATTERN_FLOWS_MAX transfers. */
+/* The schedule with all its rounds. ERROR_INPUT: more than PATTERN_FLOWS_MAX transfers. */
 bool pattern_schedule(struct schedule *s, const struct pattern_kind *kind, struct error *e);
 /* How many transfers that has, or a few more. */
 double pattern_transfers(const struct pattern_kind *kind);

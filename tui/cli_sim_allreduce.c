@@ -328,6 +328,8 @@ static bool answer(struct question *q, struct error *e)
     q->gamma = *q->add_rate ? 1 / rate : 0;
     if (!bytes_of(q, e) || !sim_tier_named(q->tier_text, &q->tier, e) || !make_platform(q, &p, e))
         return false;
+    if (collective_named(q->algos) == BARRIER)
+        q->bytes = 4; /* one element, whatever was asked for */
     bool ok, all = strcmp(q->algos, "all") == 0, any = strcmp(q->algos, "auto") == 0;
     if (all || any)
         every_algo(&p, list, sizeof list);

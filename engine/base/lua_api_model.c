@@ -353,14 +353,20 @@ bool lua_api_describes(struct lua_api *api)
 json_t *lua_api_description(struct lua_api *api, struct error *e)
 {
     lua_State *L = lua_sandbox_state(api->sandbox);
-    json_t *object = NULL;
+    json_t *object = NULL, *cluster = lua_api_cluster(api, NULL);
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &described_key) == LUA_TTABLE)
         object = lua_to_json(L, -1, e);
+    else if (cluster)
+        error_set(
+            e, ERROR_INPUT,
+            "it describes a cluster, no model; ask the simulator about it with ringside sim --allreduce all "
+            "--cluster FILE, or hand it to simulate{ cluster =, job = }");
     else if (*api->returned)
         error_set(e, ERROR_INPUT, "it returns a %s, which is no model; let it end with return model{ ... }",
                   api->returned);
     else
         error_set(e, ERROR_INPUT, "it describes no model; let it end with return model{ ... }");
     lua_pop(L, 1);
+    json_decref(cluster);
     return object;
 }

@@ -53,6 +53,7 @@ refuse 'there is no tier "exact"' ring --tier exact
 refuse 'there is no allreduce algorithm "rong"' rong
 refuse 'do not fill hosts of 3' hierarchical:3 --ranks 8
 refuse 'no closed form' alltoall --ranks 16 --topology torus:4x4 --tier closed
+refuse 'one by one the simulator follows at most' ring --ranks 100000 --tier events
 refuse 'give --json too' ring --hops
 refuse 'there is no cluster "nowhere"' ring --cluster nowhere
 printf 'return cluster {\n  nodes = 2,\n  bandwidth = 0,\n}\n' >"$scratch/zero.lua"

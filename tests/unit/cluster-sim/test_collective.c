@@ -206,10 +206,22 @@ static void test_simgrid(void **state)
 static void test_tiers(void **state)
 {
     (void)state;
-    static const char *const algos[] = {
-        "ring",     "ring_segmented:64", "tree",           "recursive_doubling", "halving_doubling",
-        "everyone", "central",           "param_server:3", "hierarchical:2",     "broadcast",
-        "reduce",   "allgather",         "alltoall",       "nccl_ring",          "nccl_tree:64"};
+    static const char *const algos[] = {"ring",
+                                        "ring_segmented:64",
+                                        "tree",
+                                        "recursive_doubling",
+                                        "halving_doubling",
+                                        "everyone",
+                                        "central",
+                                        "param_server:3",
+                                        "hierarchical:2",
+                                        "broadcast",
+                                        "reduce",
+                                        "allgather",
+                                        "alltoall",
+                                        "barrier",
+                                        "nccl_ring",
+                                        "nccl_tree:64"};
     static const struct {
         const char *spec;
         int ranks;

@@ -417,6 +417,37 @@ static void test_fuzz(void **state)
     assert_true(taken > 50 && refusals > 50);
 }
 
+/* Damaged SPECs, 2 000. */
+static void test_fuzz_specs(void **state)
+{
+    (void)state;
+    static const char *const whole[] = {"switch", "fattree:4x8:2", "torus:4x3x2", "dragonfly:4x2x3"};
+    struct random random = random_stream(13, 0, 0);
+    int taken = 0;
+    for (int i = 0; i < 2000; i++) {
+        static const char bytes[] = "0123456789x:.-+e \x7f";
+        char spec[32];
+        snprintf(spec, sizeof spec, "%s", whole[i % 4]);
+        for (uint64_t k = 1 + random_below(&random, 2); k > 0; k--)
+            spec[random_below(&random, strlen(spec))] = bytes[random_below(&random, sizeof bytes - 1)];
+        struct platform p;
+        struct error e = {0};
+        if (!platform_make(&p, spec, i % 8 < 4 ? 0 : 24, 1e9, 1e-6, &e)) {
+            assert_true(e.kind == ERROR_INPUT && *e.text && !strchr(e.text, '\n'));
+            continue;
+        }
+        struct route r = {0};
+        taken++;
+        for (int from = 0; from < platform_ranks(&p) && from < 50; from++)
+            assert_true(platform_route(&p, from, platform_ranks(&p) - 1, &r, &e));
+        for (int k = 0; k < r.count; k++)
+            assert_true(r.link[k] >= 0 && r.link[k] < p.links);
+        route_free(&r);
+        platform_free(&p);
+    }
+    assert_true(taken > 50);
+}
+
 /* The same with files: a few hundred, since each is read by a process of its own. */
 static void test_fuzz_files(void **state)
 {
@@ -487,6 +518,7 @@ int main(void)
         cmocka_unit_test(test_lua),
         cmocka_unit_test(test_shelf),
         cmocka_unit_test(test_fuzz),
+        cmocka_unit_test(test_fuzz_specs),
         cmocka_unit_test(test_fuzz_files),
         cmocka_unit_test(test_units),
     };
