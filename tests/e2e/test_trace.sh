@@ -117,6 +117,13 @@ await grep -q '"step":20,' "$runs/$run/events.jsonl"
 await has_ended "$run"
 check "a run that is stopped has a trace of what there was" "$ringside" runs trace "$run"
 
+# Its loss grows some thirty steps long until it is no number any more.
+echo 'return model { input = {1, 28, 28}, flatten{}, dense{10}, loss = "mse" }' >"$scratch/linear.lua"
+expect "a training that fails" 1 "$ringside" train --model "$scratch/linear.lua" --optimizer sgd --momentum 0 \
+    --schedule constant --lr 0.1 --batch 16 --steps 300 --trace 200 --label failed
+expect "leaves what rank 0 saw" 0 "$ringside" runs trace failed
+check "and says that this is all" grep -q '^the run failed: this is only what rank 0 saw$' <<<"$out"
+
 expect "an allreduce's operations" 0 "$ringside" allreduce --algo ring,tree --bytes 1K,1M --iters 4 --trace 12 --label sums
 expect "are told, too" 0 "$ringside" runs trace sums
 check "12 of them" grep -q '^steps 1 to 12 of 2 ranks' <<<"$out"
