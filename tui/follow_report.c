@@ -87,12 +87,14 @@ void follow_simulated(FILE *to, const struct run_model *m)
 
 void follow_why(FILE *to, const struct run_model *m)
 {
-    fprintf(to, "\nwhy (%s)\n", m->id);
+    if (m->why_count)
+        fprintf(to, "\nwhy (%s)\n", m->id);
     for (int i = 0; i < m->why_count; i++) {
         char time[32] = "";
         if (isfinite(m->whys[i].time_s))
             format_seconds(m->whys[i].time_s, time, sizeof time);
-        fprintf(to, "  %-16s %10s  %s\n", m->whys[i].what, time, m->whys[i].text);
+        bool again = i > 0 && !strcmp(m->whys[i - 1].what, m->whys[i].what); /* said once */
+        fprintf(to, "  %-16s %10s  %s\n", again ? "" : m->whys[i].what, time, m->whys[i].text);
     }
 }
 

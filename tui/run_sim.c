@@ -97,7 +97,9 @@ static void draw_why(const struct run_view *v, struct canvas *c, struct rect are
             bool bottleneck = !strcmp(m->whys[i].what, "bottleneck");
             if (bottleneck != (first == 1) || (!bottleneck && skip-- > 0))
                 continue;
-            snprintf(text, sizeof text, "%s: %.600s", m->whys[i].what, m->whys[i].text);
+            bool again = i > 0 && !strcmp(m->whys[i - 1].what, m->whys[i].what); /* said once */
+            snprintf(text, sizeof text, "%s%s%.600s", again ? "" : m->whys[i].what, again ? "" : ": ",
+                     m->whys[i].text);
             struct rect r = {in.row + row, in.col, in.rows - row, in.cols};
             row += wrap_text(c, r, bottleneck ? ROLE_ACCENT : ROLE_TEXT, bottleneck ? ATTR_BOLD : 0, text);
         }
