@@ -292,9 +292,10 @@ bool run_model_shares(const struct run_model *m, double share[3])
 
 double run_model_hidden(const struct run_model *m)
 {
-    double hidden =
-        1 - m->exposed_comm_s / m->comm_s; /* a NaN or below zero where there is nothing to tell */
-    return m->buckets > 1 && hidden >= 0 ? hidden : NAN;
+    double hidden = 1 - m->exposed_comm_s / m->comm_s;
+    if (m->buckets < 2 || !isfinite(hidden))
+        return NAN;
+    return hidden > 0 ? hidden : 0; /* waking the thread up may take longer than its work */
 }
 
 double run_rank_exposed(const struct run_rank *r)
