@@ -126,11 +126,17 @@ const struct element element_f64 = {"f64",   8,       DBL_EPSILON, add_f64,   su
 const struct element element_bf16 = {"bf16",   2,        0x1p-7,    add_bf16,   sum_bf16,
                                      get_bf16, set_bf16, pack_bf16, unpack_bf16};
 
-const struct element *element_named(const char *name)
+const struct element *element_at(int i)
 {
     static const struct element *const all[] = {&element_f32, &element_f64, &element_bf16, &element_f16};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+    return i >= 0 && (size_t)i < sizeof all / sizeof *all ? all[i] : NULL;
+}
+
+const struct element *element_named(const char *name)
+{
+    const struct element *type;
+    for (int i = 0; (type = element_at(i)); i++)
+        if (strcmp(type->name, name) == 0)
+            return type;
     return NULL;
 }

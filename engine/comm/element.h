@@ -28,6 +28,8 @@ struct element {
 
 extern const struct element element_f32, element_f64, element_bf16, element_f16;
 
+/* The i-th there is, NULL past the last. */
+const struct element *element_at(int i);
 /* NULL where there is none of that name. */
 const struct element *element_named(const char *name);
 

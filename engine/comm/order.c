@@ -7,9 +7,6 @@
 enum { LENGTH_BITS = 44, ALGO_BITS = 8, NUMBER_BITS = 3, TYPE_BITS = 4 };
 #define LENGTH_MASK (((uint64_t)1 << LENGTH_BITS) - 1)
 
-static const char *const types[] = {"", "f32", "f64", "bf16", "f16"};
-enum { TYPES = sizeof types / sizeof *types };
-
 /* 0: none or unknown, then MPI's, shared memory, and the schedules. */
 static const char *algo_name(int code)
 {
@@ -31,9 +28,9 @@ static uint64_t algo_code(const char *algo)
 
 static uint64_t type_code(const struct element *type)
 {
-    for (uint64_t i = 1; type && i < TYPES; i++)
-        if (strcmp(types[i], type->name) == 0)
-            return i;
+    for (int i = 0; type && element_at(i); i++)
+        if (element_at(i) == type)
+            return (uint64_t)i + 1;
     return 0;
 }
 
@@ -57,7 +54,7 @@ uint64_t order_begin(struct order *o, int op, const char *algo, const struct ele
 void order_text(uint64_t word, char *text, size_t size)
 {
     unsigned long long n = word & LENGTH_MASK;
-    unsigned type = word >> (LENGTH_BITS + ALGO_BITS) & ((1u << TYPE_BITS) - 1);
+    const struct element *type = element_at((int)(word >> (LENGTH_BITS + ALGO_BITS)) % (1 << TYPE_BITS) - 1);
     int op = (int)(word >> (LENGTH_BITS + ALGO_BITS + TYPE_BITS));
     int code = (int)(word >> (LENGTH_BITS + NUMBER_BITS)) & ((1 << (ALGO_BITS - NUMBER_BITS)) - 1);
     const char *algo = algo_name(code), *plural = n == 1 ? "" : "s";
@@ -72,7 +69,7 @@ void order_text(uint64_t word, char *text, size_t size)
     }
     const char *name = op < COLLECTIVES ? collective_name((enum collective)op) : NULL;
     snprintf(text, size, "%s%s%s%s of %llu %s element%s", name ? name : "collective", algo ? " (" : "",
-             algo ? algo : "", algo ? ")" : "", n, type < TYPES ? types[type] : "", plural);
+             algo ? algo : "", algo ? ")" : "", n, type ? type->name : "", plural);
 }
 
 uint64_t order_difference(const struct activity_view *a, const struct activity_view *b)
