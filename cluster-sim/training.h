@@ -82,10 +82,10 @@ enum training_bottleneck {
 
 struct training_step {
     double step_s;
-    double compute_s;      /* of the busiest stage: forward, backward and optimiser */
+    double compute_s;      /* of the stage that ends last: forward, backward and optimiser */
     double comm_s;         /* all its communication */
     double exposed_comm_s; /* what of it, or of waiting for it, the step is longer by */
-    double bubble_s;       /* the busiest stage idles for others */
+    double bubble_s;       /* that stage idles for others */
     double input_s;        /* waiting for data */
     double straggler_s;    /* the step is longer by */
     double samples_per_s;  /* of the whole job */

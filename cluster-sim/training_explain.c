@@ -160,7 +160,7 @@ const char *training_bottleneck_text(const struct training_plan *p, const char *
         break;
     case BOTTLENECK_BUBBLE:
         snprintf(text, size,
-                 "pipeline: the busiest stage idles for %.0f %% of the step; more micro-batches help",
+                 "pipeline: the stage that ends last idles for %.0f %% of the step; more micro-batches help",
                  share * e->bubble_s);
         break;
     case BOTTLENECK_INPUT:
