@@ -2,14 +2,15 @@
  * published.h - multi-GPU runs that others have published, simulated from their single-GPU rate and data sheets alone.
  *
  * Every case has the same constants, none of them fitted to a case:
- *   network    the link's rate x 0.96 (RDMA) or 0.94 (TCP over Ethernet: 1448 of 1538 bytes); a message's latency as
- *              NCCL's own tuning table has it (src/graph/tuning.cc of NCCL 2.8: ring, Simple: NVLink 3.4 us, PCIe 5.7 us,
- *              network 9.6 us, between nodes 1.9 times as much for chunks from 4 KiB)
- *   nodes      PCIe 3.0 x16 12 GB/s, an NVLink of a P100 18 GB/s (NCCL's src/graph/topo.h); memory of the host by
- *              its data sheet x 0.75 (roofline.h)
- *   buckets    Horovod's fusion buffer of 64 MiB (its default); TensorFlow sums each variable by itself
+ *   network    the link's rate x 0.96 (RDMA: NCCL's src/graph/topo.h takes 12 GB/s for 100 Gb/s) or 0.94 (TCP over
+ *              Ethernet: 1448 of 1538 bytes); a message's latency as NCCL's own tuning table of 2020 has it
+ *              (src/graph/tuning.cc: ring, Simple: NVLink 3.4 us, PCIe 5.7 us, network 9.6 us, between nodes 1.9 times as
+ *              much for chunks from 4 KiB); TCP 30 us, an assumption
+ *   nodes      PCIe 3.0 x16 12 GB/s, an NVLink of a P100 18 GB/s (topo.h again); memory of the host by its data
+ *              sheet x 0.75 (roofline.h)
+ *   buckets    Horovod's fusion buffer of 64 MiB (its default then); TensorFlow sums each variable by itself
  *   stragglers normal, spread 2 %: GPUs of one type differ by 8 % on average within a cluster (P. Sinha et al., Not all
- *              GPUs are created equal, SC 2022), taken as four standard deviations
+ *              GPUs are created equal, arXiv 2208.11035, 2022), taken as four standard deviations
  * Not modelled: what frameworks do on the host, kernels of NCCL that take multiprocessors from the computation, traffic of
  * others, oversubscribed switches (nothing is said about them).
  */

@@ -7,8 +7,8 @@
  * not fitted to any case they are compared with:
  *   ROOFLINE_COMPUTE 0.5   a P100 (10.6 TFLOP/s, NVIDIA's data sheet) trains 219 images/s of ResNet-50, 24.6 GFLOP each
  *                          (TensorFlow's benchmarks of May 2017): 51 % of the peak
- *   ROOFLINE_MEMORY 0.75   T. Deakin et al., GPU-STREAM v2.0 (2016): 70 to 80 % of the peak on GPUs and CPUs
- *   ROOFLINE_LAUNCH 5 us   to start a kernel from the host; a CPU's call is taken as 0
+ *   ROOFLINE_MEMORY 0.75   an assumption, of the size of what STREAM (J. McCalpin, 1995) reaches of data sheets
+ *   ROOFLINE_LAUNCH 5 us   to start a kernel from the host, an assumption; a CPU's call is taken as 0
  * What is measured (a rank's samples/s) takes precedence: it scales all layers alike.
  */
 #ifndef RINGSIDE_SIM_ROOFLINE_H
