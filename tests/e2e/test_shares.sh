@@ -144,6 +144,12 @@ losses >"$scratch/bucketed"
 check "in two buckets: the same bits" cmp "$scratch/whole" "$scratch/bucketed"
 check "of which there are two" grep -q '"buckets":2' <<<"$out"
 
+hash_of() { sed -nE '/"ev":"eval"/s/.*"hash":"([0-9a-f]+)".*/\1/p' "$scratch/out" | tail -n 1; }
+at_once=$(hash_of)
+train 2 --shares 3,1 --steps 5 --label begun # in the middle of an epoch, where rank 1 has joined
+expect "gone on with" 0 "$ringside" train --resume begun --steps 18 --json
+check "ends with the same parameters as at once" test -n "$at_once" -a "$at_once" = "$(hash_of)"
+
 cat >"$scratch/shares.lua" <<END
 local m = model { input = {1, 4, 4}, flatten{}, dense{10} }
 local r = train { model = m, data = "$data", ranks = 2, batch = 8, epochs = 1, shares = {3, 1}, label = "scripted" }
