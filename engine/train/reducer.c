@@ -27,7 +27,8 @@ struct reducer {
     struct buckets plan;
     struct reduction *reductions; /* by bucket */
     struct comm_thread *thread;   /* NULL: there was nothing to overlap yet */
-    struct trace_lane *lane;      /* of the thread that computes */
+    struct trace_lane *lane;      /* of the thread that computes, */
+    struct trace_lane *beside;    /* and of that one */
     /* Of the step: */
     int next;             /* bucket that is not yet on its way */
     size_t added;         /* gradients from here on are the sums over all parts */
@@ -126,13 +127,15 @@ bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct erro
     r->reductions = calloc((size_t)r->plan.count, sizeof *r->reductions);
     if (!r->reductions)
         return error_set(e, ERROR_FAILED, "not enough memory for %d buckets", r->plan.count);
+    if (reducer_overlaps(r))
+        r->beside = trace_lane(s->trace, TRACE_LANE_COMM, "comm");
     for (int i = 0; i < r->plan.count; i++) {
         const struct bucket *b = &r->plan.list[i];
         r->reductions[i] = (struct reduction){
             .job = {.run = reduce}, .reducer = r, .x = s->gradients + b->begin, .length = b->end - b->begin};
         r->reductions[i].bucket = i;
         r->reductions[i].algo_name = algo_name(r, r->reductions[i].x, r->reductions[i].length);
-        r->reductions[i].lane = reducer_overlaps(r) ? trace_lane(s->trace, TRACE_LANE_COMM, "comm") : r->lane;
+        r->reductions[i].lane = reducer_overlaps(r) ? r->beside : r->lane;
     }
     if (!make_compressor(r, e))
         return false;
@@ -225,7 +228,7 @@ bool reducer_sum(struct reducer *r, float *x, size_t n, struct error *e)
     bool ok;
     if (r->thread) { /* which owns the comm while buckets are under way */
         int64_t began = trace_now(r->lane);
-        sum.lane = trace_lane(r->spec.trace, TRACE_LANE_COMM, "comm");
+        sum.lane = r->beside;
         comm_thread_put(r->thread, &sum.job);
         ok = comm_thread_wait(r->thread, e);
         trace_span(r->lane, began, TRACE_WAIT, -1);
