@@ -47,7 +47,7 @@ LIBBACK   := $(BUILD)/libback.a
 FRONT_LIBS := $(CURSES_L) $(CMARK_L) $(LUA_L) $(JSON_L) -lz -lm
 BACK_LIBS  := $(DNNL_L) -lz $(LUA_L) $(JSON_L) -lpthread -lm
 
-.PHONY: all run test check sanitize bench deps clean install format fuzz
+.PHONY: all run test check sanitize bench soak deps clean install format fuzz
 all: $(BUILD)/ringside $(BUILD)/ringside-rank
 
 $(BUILD)/ringside: $(BUILD)/tui/main.o $(LIBFRONT) $(LIBSHARED)
@@ -133,6 +133,17 @@ bench:
 	@$(MAKE) $(JOBS) --no-print-directory tests-build
 	@$(MAKE) $(JOBS) --no-print-directory $(BENCH_BIN)
 	@BUILD=$(BUILD) tests/bench/all
+
+# Random collectives for SOAK_S seconds, outside `make test`.
+SOAK_BIN := $(BUILD)/tests/soak/soak
+$(SOAK_BIN): %: %.o $(LIBBACK) $(LIBSHARED)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+
+soak:
+	@.ci/deps test
+	@$(MAKE) $(JOBS) --no-print-directory $(SOAK_BIN)
+	@BUILD=$(BUILD) tests/soak/run
 
 deps:
 	@.ci/deps run
