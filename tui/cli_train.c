@@ -164,7 +164,7 @@ int cli_train(int argc, char **argv)
         {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0,
          "allreduce: ring (default), auto, or another (ringside allreduce --help)", &c.algo_given, NULL},
         {"bucket", "BYTES", OPTION_SIZE, &t->bucket, 0, 0, 1e12,
-         "sum gradients in buckets beside backward; 0: after it (25M over a network, else 0)", NULL, NULL},
+         "sum gradients beside backward, so much at once; 0: after it (network: 25M)", NULL, NULL},
         {"autotune", NULL, OPTION_FLAG, &t->autotune, 0, 0, 0,
          "find the fastest allreduce and bucket in the first steps", NULL, NULL},
         {"device", "D", OPTION_TEXT, t->device, sizeof t->device, 0, 0, "auto (default) or cpu", NULL, NULL},

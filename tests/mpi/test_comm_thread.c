@@ -175,7 +175,8 @@ static bool one_step(struct reducer *r, const struct reducer_spec *s, float *par
         s->gradients[k] += part[k];
     if (!reducer_finish(r, e))
         return false;
-    if (inside != (float)size || word[0] != (float)(size * (size - 1) / 2) || word[1] != (float)(3 * size))
+    int ranks_sum = size * (size - 1) / 2;
+    if (inside != (float)size || word[0] != (float)ranks_sum || word[1] != (float)(3 * size))
         return error_set(e, ERROR_FAILED, "what travels beside the gradients is wrong");
     for (size_t k = 0; k < n; k++) {
         float right = 0;
