@@ -39,7 +39,7 @@ const char *sched_bottleneck(const struct sched_result *r)
     if (r->mean_wait_s < 1)
         return "nothing";
     /* while jobs wait, what is busy is what they lack, and what is idle is of no use to them */
-    return r->idle_queued_s > r->busy_proc_s ? "holes" : "processors";
+    return 2 * r->idle_queued_s > r->queued_proc_s ? "holes" : "processors";
 }
 
 char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, const struct sched_result *r,
@@ -68,6 +68,9 @@ char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, 
                 100 * idle / capacity, 100 * (idle - r->idle_queued_s) / capacity,
                 100 * r->idle_queued_s / capacity);
     }
+    if (r->queued_proc_s > 0)
+        fprintf(f, "while jobs waited, %.2f %% of the processors were busy\n",
+                100 * (1 - r->idle_queued_s / r->queued_proc_s));
     fprintf(f, "bottleneck: %s\n", sched_bottleneck(r));
     if (r->longest_wait_s > 0) {
         const struct sched_job *j = &jobs[r->longest];

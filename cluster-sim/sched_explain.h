@@ -6,8 +6,8 @@
 
 #include "cluster-sim/scheduler.h"
 
-/* What kept jobs waiting most: "processors" (all were busy), "holes" (idle ones that fitted nobody's request) or
- * "nothing" (less than one second of wait a job). */
+/* What kept jobs waiting most: "processors" (most were busy), "holes" (most were idle and fitted nobody's request)
+ * or "nothing" (less than one second of wait a job). */
 const char *sched_bottleneck(const struct sched_result *r);
 
 /* Lines with their newlines, which the caller frees; NULL where memory is short. */

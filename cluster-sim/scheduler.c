@@ -43,7 +43,7 @@ struct sched {
     bool ranked; /* the queue is in the order of a priority, not of submission */
     /* of a job array, at its first task: how many tasks run or are eligible, and the next that is held */
     int *first, *active, *next;
-    double now, idle_queued_s;
+    double now, queued_proc_s, idle_queued_s;
 };
 
 static int smaller(int a, int b)
@@ -297,8 +297,10 @@ static void advance(struct sched *s, double to)
 {
     for (int p = 0; p < s->config->partitions; p++) {
         const struct machine *m = &s->machine[p];
-        if (waiting_jobs(s, m) > 0)
+        if (waiting_jobs(s, m) > 0) {
+            s->queued_proc_s += m->total * (to - s->now);
             s->idle_queued_s += m->free * (to - s->now);
+        }
     }
     s->now = to;
 }
@@ -377,6 +379,7 @@ bool sched_run(const struct sched_config *c, const struct sched_job *jobs, int c
     if (ok) {
         r->jobs = s.record;
         r->count = count;
+        r->queued_proc_s = s.queued_proc_s;
         r->idle_queued_s = s.idle_queued_s;
         ok = sched_sum_up(c, jobs, r, e);
     } else

@@ -79,7 +79,8 @@ struct sched_result {
     double utilisation;   /* busy processor-seconds / (processors x makespan) */
     double makespan_s;    /* from the first submission to the last end */
     double busy_proc_s;   /* processor-seconds that ran */
-    double idle_queued_s; /* processor-seconds that were idle in a partition where jobs waited */
+    double queued_proc_s; /* processor-seconds, busy or not, of partitions while jobs waited there ... */
+    double idle_queued_s; /* ... and those of them that were idle */
     int backfilled, killed;
     int procs; /* of all partitions */
 };

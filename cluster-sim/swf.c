@@ -16,12 +16,24 @@ static const struct field {
     const char *name;
     enum field_kind kind;
 } fields[SWF_FIELDS] = {
-    {"job number", FIELD_WHOLE},  {"submit time", FIELD_REAL},       {"wait time", FIELD_REAL},
-    {"run time", FIELD_REAL},     {"processors", FIELD_WHOLE},       {"CPU time", FIELD_REAL},
-    {"memory", FIELD_REAL},       {"processors asked", FIELD_WHOLE}, {"time asked", FIELD_REAL},
-    {"memory asked", FIELD_REAL}, {"status", FIELD_WHOLE},           {"user", FIELD_WHOLE},
-    {"group", FIELD_WHOLE},       {"executable", FIELD_WHOLE},       {"queue", FIELD_WHOLE},
-    {"partition", FIELD_WHOLE},   {"preceding job", FIELD_WHOLE},    {"think time", FIELD_REAL},
+    {"job number", FIELD_WHOLE},
+    {"submit time", FIELD_REAL},
+    {"wait time", FIELD_REAL},
+    {"run time", FIELD_REAL},
+    {"number of processors", FIELD_WHOLE},
+    {"CPU time", FIELD_REAL},
+    {"memory", FIELD_REAL},
+    {"number of processors asked for", FIELD_WHOLE},
+    {"time asked for", FIELD_REAL},
+    {"memory asked for", FIELD_REAL},
+    {"status", FIELD_WHOLE},
+    {"user", FIELD_WHOLE},
+    {"group", FIELD_WHOLE},
+    {"executable", FIELD_WHOLE},
+    {"queue", FIELD_WHOLE},
+    {"partition", FIELD_WHOLE},
+    {"preceding job", FIELD_WHOLE},
+    {"think time", FIELD_REAL},
 };
 
 bool swf_add_header(struct swf *s, const char *line, struct error *e)

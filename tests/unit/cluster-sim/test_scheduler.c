@@ -73,6 +73,7 @@ static void test_fifo_and_easy(void **state)
     assert_true(r.jobs[2].promised_s == 10);
     /* Idle while job 3 waited: none from 5 to 6 beside jobs 4 and 5, one from 6 to 7, two from 7 to 10. */
     assert_float_equal(r.idle_queued_s, 1 * 1 + 2 * 3, 1e-12);
+    assert_float_equal(r.queued_proc_s, 4 * (10 - 1), 1e-12);
     sched_result_free(&r);
 }
 

@@ -73,7 +73,7 @@ static void test_refuse(void **state)
     refused("1 0 0 1e999 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n", "field 4");
     refused("1 0 0 0x10 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n", "field 4");
     refused("1 0 0 -5 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n", "a.swf:1: the run time is -5");
-    refused("1 0 0 1 1.5 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n", "a.swf:1: the processors is 1.5");
+    refused("1 0 0 1 1.5 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n", "a.swf:1: the number of processors is 1.5");
     refused("1 -1 0 1 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n", "a.swf:1: the submit time is not known");
     refused("; only a header\n", "a.swf: no jobs");
     refused("", "a.swf: no jobs");
