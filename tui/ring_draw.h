@@ -13,8 +13,8 @@ struct ring_scene {
     int round;            /* model->rounds: all is over */
     double travel;        /* 0: the messages of the round leave, 1: they have arrived */
     double shown_s;       /* how long a round takes on the screen */
-    bool simulated; /* its times are computed */
     bool paused;
+    bool simulated; /* its times are computed */
 };
 
 /* The whole picture; below 60 columns or 16 rows a list, a row for each rank. */

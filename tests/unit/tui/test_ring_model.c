@@ -242,7 +242,7 @@ static void draws_at_any_size(void **state)
                     struct canvas c;
                     assert_true(canvas_init(&c, rows, cols, true));
                     ring_model_state(&m, round, sets);
-                    struct ring_scene scene = {&m, sets, round, 0.4, 1.8, false};
+                    struct ring_scene scene = {&m, sets, round, 0.4, 1.8, false, false};
                     ring_draw(&c, canvas_whole(&c), &scene);
                     canvas_free(&c);
                 }
