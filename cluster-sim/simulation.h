@@ -23,7 +23,7 @@ struct simulation {
     int ranks;
     enum sim_tier tier; /* that answered for the largest sum; what was asked for where there was none */
     bool exact;
-    bool fits;       /* into the memory of a rank, or of that nothing is said */
+    bool fits; /* into the memory of a rank, or of that nothing is said */
 };
 
 /* ERROR_INPUT names what in the job or the cluster does not fit. */
