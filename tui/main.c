@@ -94,7 +94,8 @@ int main(int argc, char **argv)
     int code;
     if (launch_worker(argc, argv, &code)) /* hidden commands: --supervise DIR and the like */
         return code;
-    if (argc >= 3 && !strcmp(name, "--sim")) /* the worker of a simulated run, which engine/launch may not know */
+    if (argc >= 3 &&
+        !strcmp(name, "--sim")) /* the worker of a simulated run, which engine/launch may not know */
         return sim_main(argc - 2, argv + 2);
     if (name[0] == '-')
         return cli_application(argc, argv);

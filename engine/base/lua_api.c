@@ -352,10 +352,9 @@ static int api_plot(lua_State *L)
     return 0;
 }
 
-static const luaL_Reg functions[] = {{"train", api_train}, {"allreduce", api_allreduce},
-                                     {"plot", api_plot},   {"predict", api_predict},
-                                     {"note", api_note},   {"simulate", lua_api_simulate},
-                                     {NULL, NULL}};
+static const luaL_Reg functions[] = {
+    {"train", api_train}, {"allreduce", api_allreduce},   {"plot", api_plot}, {"predict", api_predict},
+    {"note", api_note},   {"simulate", lua_api_simulate}, {NULL, NULL}};
 
 /* --- opening and running ----------------------------------------------------------------------------------- */
 

@@ -126,27 +126,13 @@ static bool take_shares(const json_t *args, struct job *job, struct error *e)
 
 bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
 {
-    static const char *const keys[] = {"ranks",
-                                       "batch",
-                                       "epochs",
-                                       "steps",
-                                       "seconds",
-                                       "accumulate",
-                                       "threads",
-                                       "reproducible",
-                                       "checkpoint_every",
-                                       "hash_every",
-                                       "seed",
-                                       "data",
-                                       "device",
-                                       "dtype",
-                                       "label",
-                                       "bucket",
-                                       "autotune",
-                                       "compress",
-                                       "link",
-                                       "link_latency",
-                                       NULL};
+    static const char *const keys[] = {"ranks",      "batch",        "epochs",
+                                       "steps",      "seconds",      "accumulate",
+                                       "threads",    "reproducible", "checkpoint_every",
+                                       "hash_every", "seed",         "data",
+                                       "device",     "dtype",        "label",
+                                       "bucket",     "autotune",     "compress",
+                                       "link",       "link_latency", NULL};
     struct job_train *t = &job->train;
     bool bounded = json_object_get(args, "steps") || json_object_get(args, "seconds");
     *job = (struct job){0};

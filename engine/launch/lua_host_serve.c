@@ -41,12 +41,9 @@ static void take_event(struct lua_host *h, struct nested *n, json_t *event)
     const struct {
         const char *name;
         json_t *list;
-    } lists[] = {{"step", n->steps},
-                 {"eval", n->evals},
-                 {"rank", n->ranks},
-                 {"collective", n->collectives},
-                 {"case", n->cases},
-                 {"explain", n->explanations}};
+    } lists[] = {{"step", n->steps}, {"eval", n->evals},
+                 {"rank", n->ranks}, {"collective", n->collectives},
+                 {"case", n->cases}, {"explain", n->explanations}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (event_is(event, lists[i].name) && json_array_size(lists[i].list) < STEPS_KEPT)
             json_array_append(lists[i].list, event);
