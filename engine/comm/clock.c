@@ -29,7 +29,7 @@ static bool ask(struct comm *c, const struct trace *clock, int rank, double *off
             ahead = theirs - (asked + way / 2);
         }
     }
-    *bound_s = 1e-9 * (double)least / 2;
+    *bound_s = 1e-9 * (double)(least + 1) / 2; /* the clock counts whole nanoseconds */
     *offset_s = 1e-9 * (double)ahead;
     if (fabs(*offset_s) <= *bound_s)
         *offset_s = 0;
