@@ -36,7 +36,7 @@ run=$("$ringside" runs list | awk '$1 ~ /toy-32/ { print $1; exit }')
 expect "the run is listed" 0 "$ringside" runs list
 says "as a simulation of so many ranks" "sim          32"
 events=$RINGSIDE_HOME/runs/$run/events.jsonl
-has() { grep -q -- "$2" "$events" && pass "$1" || fail "$1" "no $2 in" "$(head -c 600 "$events")"; }
+has() { if grep -q -- "$2" "$events"; then pass "$1"; else fail "$1" "no $2 in" "$(head -c 600 "$events")"; fi; }
 has "its origin is sim" '"ev":"run".*"origin":"sim"'
 has "it has steps" '"ev":"step","step":20'
 has "it has sums" '"ev":"collective".*"origin":"sim"'
