@@ -122,7 +122,8 @@ bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct erro
     r->reductions = NULL;
     r->algo = algo;
     r->bucket = bucket;
-    if (!buckets_plan(&r->plan, s->model, s->length, s->whole ? 0 : bucket, e))
+    bool whole = s->whole || comm_size(s->comm) == 1;
+    if (!buckets_plan(&r->plan, s->model, s->length, whole ? 0 : bucket, e))
         return false;
     r->reductions = calloc((size_t)r->plan.count, sizeof *r->reductions);
     if (!r->reductions)
@@ -161,7 +162,7 @@ int reducer_buckets(const struct reducer *r)
 
 bool reducer_overlaps(const struct reducer *r)
 {
-    return r->plan.count > 1 && comm_size(r->spec.comm) > 1;
+    return r->plan.count > 1;
 }
 
 void reducer_begin(struct reducer *r, struct hop_log **logs)

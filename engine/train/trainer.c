@@ -303,6 +303,9 @@ static bool go_on(struct trainer *tr, int *want, struct error *e)
 
 static bool train(struct trainer *tr, struct train_result *result, struct error *e)
 {
+    if (tr->t->autotune && !tr->tuning && comm_rank(tr->comm) == 0 &&
+        !sink_note(tr->sink, "info", "one rank sums nothing: there is nothing to tune", e))
+        return false;
     tr->began = sink_clock();
     tr->sample_hops = true; /* the first operation is always drawn */
     tr->next_hops = tr->began + HOP_EVENTS_S;

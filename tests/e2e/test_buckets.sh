@@ -99,6 +99,8 @@ check "tuning tells what it tried" events "$scratch/tuned" \
 check "and goes on with what it chose" events "$scratch/tuned" \
     'next((t["algo"], t["buckets"]) for t in events if t.get("chosen")) ==
      (steps[-1]["algo"], steps[-1].get("buckets", 1)) and "tuned in" in notes and events[-1]["ok"]'
+train --ranks 1 --steps 3 --autotune >"$scratch/alone"
+check "one rank has nothing to tune" events "$scratch/alone" '"nothing to tune" in notes and events[-1]["ok"]'
 train --ranks 2 --steps 5 --autotune >"$scratch/short"
 check "too short a run says so" events "$scratch/short" '"nothing was chosen" in notes and events[-1]["ok"]'
 
