@@ -29,7 +29,9 @@ enum shape {
     LEAP,  /* i -> i + distance, modulo all */
     PAIRS, /* i <-> i ^ distance, of the largest power of two of the ranks; the rest folded */
     FOLD,  /* 2i -> 2i + 1, of the first `distance` pairs */
+    BACK,  /* the same backwards */
     UP,    /* i + distance -> i, for each multiple i of 2 distance */
+    DOWN,  /* the same backwards */
 };
 
 struct term {
@@ -45,7 +47,8 @@ struct count {
     const struct platform *platform;
     const struct sim_request *request;
     int ranks;
-    int *load; /* of each link */
+    int *load;              /* of each link */
+    bool *busy, *were_busy; /* ranks, in this round and in the one before */
     struct route route;
     int folded, power; /* of PAIRS */
 };
@@ -57,6 +60,7 @@ struct paced {
     double load;                   /* on its bottleneck */
     int link, messages;
     bool even, exact;
+    bool in_touch; /* every message has a rank that the round before has kept busy */
 };
 
 static int rank_of(const struct count *c, int i)
@@ -80,10 +84,15 @@ static bool message(const struct count *c, const struct term *t, int i, int *fro
         *to = rank_of(c, i ^ d);
         break;
     case FOLD:
-        *from = 2 * i;
-        *to = 2 * i + 1;
+    case BACK:
+        *from = 2 * i + (t->shape == BACK);
+        *to = 2 * i + (t->shape == FOLD);
         return i < d;
     case UP: *to = i - d; return i % (2 * d) == d;
+    case DOWN:
+        *from = i - d;
+        *to = i;
+        return i % (2 * d) == d;
     }
     return *from != *to;
 }
@@ -137,7 +146,11 @@ static bool pace(struct count *c, const struct term *t, struct paced *out, struc
     double wire = t->bytes / piece.bandwidth_factor, longest = 0, shortest = INFINITY, worst = 0, mine = 0,
            path = 0;
     int from, to;
-    *out = (struct paced){.link = -1, .even = true, .exact = true};
+    *out = (struct paced){.link = -1, .even = true, .exact = true, .in_touch = true};
+    bool *before = c->were_busy;
+    c->were_busy = c->busy;
+    c->busy = before;
+    memset(c->busy, 0, (size_t)c->ranks * sizeof *c->busy);
     if (!count_loads(c, t, e))
         return false;
     for (int i = 0; i < c->ranks; i++) {
@@ -150,6 +163,8 @@ static bool pace(struct count *c, const struct term *t, struct paced *out, struc
                latency = piece.latency_s + piece.latency_factor * c->route.latency;
         double time = latency + wire * load;
         out->messages++;
+        out->in_touch = out->in_touch && (c->were_busy[from] || c->were_busy[to]);
+        c->busy[from] = c->busy[to] = true;
         out->latencies += latency;
         worst = fmax(worst, load);
         shortest = fmin(shortest, time);
@@ -182,6 +197,7 @@ struct terms {
     struct term term[TERMS];
     int count;
     const char *text; /* the formula; a: latency of a round, B: bytes a second */
+    double ragged;    /* see pattern.h */
 };
 
 static void add(struct terms *t, enum shape shape, int distance, double repeats, double bytes, bool reduce)
@@ -190,13 +206,17 @@ static void add(struct terms *t, enum shape shape, int distance, double repeats,
         t->term[t->count++] = (struct term){shape, distance, repeats, bytes, reduce};
 }
 
-static void tree(struct terms *t, int n, double bytes, bool reduce)
+static void tree(struct terms *t, int n, double bytes, bool up)
 {
-    for (int d = 1; d < n; d *= 2)
-        add(t, UP, d, 1, bytes, reduce);
+    int most = 1;
+    while (2 * most < n)
+        most *= 2;
+    for (int d = 1; up && d < n; d *= 2)
+        add(t, UP, d, 1, bytes, true);
+    for (int d = most; !up && n > 1 && d >= 1; d /= 2)
+        add(t, DOWN, d, 1, bytes, false);
 }
 
-/* Down is up backwards: the loads of the other direction, which are the same where every link has a twin. */
 static void halving_doubling(struct terms *t, const struct count *c, double elements, int element)
 {
     for (int way = 0; way < 2; way++)
@@ -210,6 +230,7 @@ static void halving_doubling(struct terms *t, const struct count *c, double elem
 static bool terms_of(struct terms *t, const struct count *c, const char *algo, double elements, int element)
 {
     int n = c->ranks, k = pattern_number(algo);
+    t->ragged = pattern_ragged(elements, n);
     double S = elements * element, chunk = longest(elements, n), N = n;
     if (pattern_is(algo, "ring") || (pattern_is(algo, "nccl_ring") && c->platform->node.nics == 1)) {
         add(t, SHIFT, 0, N - 1, chunk * element, true);
@@ -230,23 +251,28 @@ static bool terms_of(struct terms *t, const struct count *c, const char *algo, d
         add(t, FOLD, c->folded, c->folded > 0, S, true);
         for (int d = 1; d < c->power; d *= 2)
             add(t, PAIRS, d, 1, S, true);
-        add(t, FOLD, c->folded, c->folded > 0, S, false);
+        add(t, BACK, c->folded, c->folded > 0, S, false);
+        t->ragged = 0;
         t->text = c->folded ? "(lg n + 2) (a + S / B)" : "lg n (a + S / B)";
     } else if (pattern_is(algo, "halving_doubling")) {
         add(t, FOLD, c->folded, c->folded > 0, S, true);
         halving_doubling(t, c, elements, element);
-        add(t, FOLD, c->folded, c->folded > 0, S, false);
+        t->ragged = pattern_ragged(elements, c->power);
+        add(t, BACK, c->folded, c->folded > 0, S, false);
         t->text = c->folded ? "2 lg P a + 2(P-1)/P S / B + 2 (a + S / B)" : "2 lg n a + 2(n-1)/n S / B";
     } else if (pattern_is(algo, "tree")) {
         tree(t, n, S, true);
         tree(t, n, S, false);
+        t->ragged = 0;
         t->text = "2 lg n (a + S / B)";
     } else if (pattern_is(algo, "broadcast") || pattern_is(algo, "reduce")) {
         tree(t, n, S, pattern_is(algo, "reduce"));
+        t->ragged = 0;
         t->text = "lg n (a + S / B)";
     } else if (pattern_is(algo, "barrier")) {
         for (int d = 1; d < n; d *= 2)
             add(t, LEAP, d, 1, element, false);
+        t->ragged = 0;
         t->text = "lg n (a + 1 element / B)";
     } else if (pattern_is(algo, "hierarchical") && n % (k > 0 ? k : 1) == 0) {
         int per_host = k > 0 ? k : 1, hosts = n / per_host;
@@ -255,6 +281,7 @@ static bool terms_of(struct terms *t, const struct count *c, const char *algo, d
         add(t, LEAP, per_host, hosts - 1, part * element, true);
         add(t, LEAP, per_host, hosts - 1, part * element, false);
         add(t, SPAN, per_host, per_host - 1, piece * element, false);
+        t->ragged += pattern_ragged(elements, per_host);
         t->text = "2(K-1) (a1 + S/K / B1) + 2(n/K-1) (a2 + S/n / B2)";
     } else {
         return false;
@@ -310,7 +337,7 @@ static bool sum_up(struct count *c, const struct terms *t, bool flows, struct si
     struct paced paces[TERMS];
     double longest_term = -1;
     const struct paced *main_term = &paces[0];
-    bool exact = true, even = true;
+    bool exact = true, even = true, ragged = false, in_touch = true;
     for (int i = 0; i < t->count; i++) {
         const struct term *term = &t->term[i];
         struct paced *now = &paces[i];
@@ -324,6 +351,8 @@ static bool sum_up(struct count *c, const struct terms *t, bool flows, struct si
         }
         exact = exact && now->exact;
         even = even && now->even;
+        ragged = ragged || pattern_ragged_matters(t->ragged, now->transfer, now->latency + now->transfer);
+        in_touch = in_touch && now->in_touch;
         double latency = flows ? now->latencies / fmax(1, now->messages) : now->latency;
         out->rounds += (long)term->repeats;
         out->latency_s += term->repeats * latency;
@@ -336,8 +365,13 @@ static bool sum_up(struct count *c, const struct terms *t, bool flows, struct si
     }
     out->distinct = t->count;
     out->time_s = out->latency_s + out->transfer_s + out->add_s;
-    out->exact = exact && in_step(t, paces) && (!flows || even);
-    *known = out->exact || flows;
+    bool own = tier_links_of_ranks(c->platform);
+    *known = exact && in_step(t, paces) && (!flows || even) && (in_touch || own);
+    out->exact = *known && (!ragged || (even && own));
+    *known = *known || flows;
+    if (!flows && !out->exact)
+        snprintf(out->note, sizeof out->note,
+                 "an estimate: the buffer does not divide evenly, and some messages are shorter");
     if (flows && !out->exact)
         snprintf(out->note, sizeof out->note,
                  "an estimate: latencies are added up along the ring, and the slowest link sets the pace of "
@@ -370,9 +404,17 @@ bool closed_collective(const struct platform *p, const struct sim_request *q, st
     if (!terms_of(&terms, &c, q->algo, elements, element))
         return everyone(p, q, elements, element, out, known);
     c.load = calloc((size_t)p->links + 1, sizeof *c.load);
-    bool ok = c.load ? sum_up(&c, &terms, pattern_flows_freely(q->algo), out, known, e)
-                     : error_set(e, ERROR_FAILED, "out of memory for the loads of %d links", p->links);
+    bool *busy = calloc(2 * (size_t)q->ranks, sizeof *busy), ok = false;
+    if (c.load && busy) {
+        c.busy = busy;
+        c.were_busy = busy + q->ranks;
+        memset(c.busy, true, (size_t)q->ranks * sizeof *c.busy); /* all begin together */
+        ok = sum_up(&c, &terms, pattern_flows_freely(q->algo), out, known, e);
+    } else {
+        error_set(e, ERROR_FAILED, "out of memory for the loads of %d links", p->links);
+    }
     free(c.load);
+    free(busy);
     route_free(&c.route);
     return ok;
 }

@@ -1,6 +1,7 @@
 #include "cluster-sim/collective.h"
 
 #include "cluster-sim/tiers.h"
+#include "cluster-sim/topology.h"
 #include "engine/base/units.h"
 #include "engine/spec/collective.h"
 
@@ -41,6 +42,11 @@ struct pattern_kind tier_kind(const struct platform *p, const struct sim_request
     int per_host = p->per_node < q->ranks ? p->per_node : q->ranks;
     bool even = q->ranks % per_host == 0 && per_host % p->node.nics == 0;
     return (struct pattern_kind){q->algo, {q->ranks, per_host, even ? p->node.nics : 1}, q->bytes};
+}
+
+bool tier_links_of_ranks(const struct platform *p)
+{
+    return p->topology == &topology_switch && p->per_node == 1;
 }
 
 void tier_bottleneck(const struct platform *p, int link, struct sim_result *out)

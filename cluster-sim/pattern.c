@@ -113,6 +113,16 @@ static void add_rings(struct pattern *p, const struct side_by_side *r)
     p->messages += (double)round->count * (double)r->repeats;
 }
 
+double pattern_ragged(double elements, double parts)
+{
+    return fmod(elements, parts) == 0 ? 0 : elements < parts ? INFINITY : 1 / ceil(elements / parts);
+}
+
+bool pattern_ragged_matters(double ragged, double transfer_s, double time_s)
+{
+    return isinf(ragged) || ragged * transfer_s > 5e-4 * time_s;
+}
+
 static double longest(double elements, int parts)
 {
     return ceil(elements / parts);
@@ -250,6 +260,7 @@ bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct err
     if (ranks == 1)
         return true;
     const long both[2] = {ranks - 1, ranks - 1}, reduces[2] = {0, ranks - 1}, copies[2] = {ranks - 1, 0};
+    p->ragged = pattern_ragged(elements, ranks);
     if (pattern_is(algo, "ring")) {
         ok = ring(p, ranks, chunk, 1, element, both, e);
     } else if (pattern_is(algo, "ring_segmented")) {
@@ -260,9 +271,11 @@ bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct err
     } else if (pattern_is(algo, "nccl_ring")) {
         ok = nccl_ring(p, &kind->hosts, longest(longest(elements, kind->hosts.nics), ranks) * element, e);
     } else if (pattern_is(algo, "hierarchical")) {
+        p->ragged += number > 0 ? pattern_ragged(elements, number) : 0;
         ok = hierarchical(p, ranks, elements, element, number > 0 ? number : 1, e);
     } else {
         struct schedule s = {.count = 0};
+        p->ragged = 0; /* each length is its own */
         ok = pattern_schedule(&s, kind, e) && from_schedule(p, &s, element, e);
         schedule_free(&s);
     }

@@ -29,7 +29,16 @@ struct pattern {
     int distinct;
     long rounds;     /* with repetitions */
     double messages; /* in all */
+    double ragged;   /* by how much its lengths are too long at most: see pattern_ragged */
 };
+
+/*
+ * Where so many elements do not divide into parts, a round of the longest length stands for rounds in which each rank's messages
+ * are now longer, now shorter: by which share of it. INFINITY: some parts are empty, and not sent at all.
+ */
+double pattern_ragged(double elements, double parts);
+/* Whether that matters, in a round of which so much is not latency: more than half a thousandth. */
+bool pattern_ragged_matters(double ragged, double transfer_s, double time_s);
 
 /* What is asked for: see struct sim_request. Hosts matter to the algorithms of cluster-sim/nccl.h alone. */
 struct pattern_kind {

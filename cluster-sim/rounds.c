@@ -31,8 +31,9 @@ struct solver {
     double *adding; /* seconds of each rank, which adds one message after another */
     double *round_time, *round_latency, *round_add;
     bool *on_chain, *reached; /* ranks */
+    bool *busy, *were_busy;   /* in this round, and in the one before */
     struct route route;
-    bool chain, even, shared;
+    bool chain, even, shared, in_touch, ragged;
     struct error *e;
 };
 
@@ -145,6 +146,20 @@ static void follow_chain(struct solver *s, const struct pattern_round *round, do
     }
 }
 
+/* Nobody runs ahead where every message has a rank that the round before has kept busy. */
+static void note_busy(struct solver *s, const struct pattern_round *round)
+{
+    const struct pattern_flow *flow = s->pattern.flow + round->first;
+    bool *before = s->were_busy;
+    s->were_busy = s->busy;
+    s->busy = before;
+    memset(s->busy, 0, (size_t)s->pattern.ranks * sizeof *s->busy);
+    for (int f = 0; f < round->count; f++) {
+        s->in_touch = s->in_touch && (s->were_busy[flow[f].from] || s->were_busy[flow[f].to]);
+        s->busy[flow[f].from] = s->busy[flow[f].to] = true;
+    }
+}
+
 static bool solve_round(struct solver *s, int k, int *bottleneck)
 {
     const struct pattern_round *round = &s->pattern.round[k];
@@ -170,7 +185,10 @@ static bool solve_round(struct solver *s, int k, int *bottleneck)
     s->round_time[k] = s->time[slowest];
     s->round_latency[k] = s->latency[slowest];
     s->round_add[k] = s->adding[flow[slowest].to];
+    double transfer = s->round_time[k] - s->round_latency[k] - s->round_add[k];
+    s->ragged = s->ragged || pattern_ragged_matters(s->pattern.ragged, transfer, s->round_time[k]);
     follow_chain(s, round, s->time[slowest]);
+    note_busy(s, round);
     return true;
 }
 
@@ -187,7 +205,7 @@ static bool make_room(struct solver *s)
     s->bottleneck = calloc(flows, sizeof *s->bottleneck);
     s->round_time = calloc(3 * rounds, sizeof *s->round_time);
     s->adding = calloc(ranks, sizeof *s->adding);
-    s->on_chain = calloc(2 * ranks, sizeof *s->on_chain);
+    s->on_chain = calloc(4 * ranks, sizeof *s->on_chain);
     if (!s->capacity || !s->carried || !s->first || !s->latency || !s->bottleneck || !s->round_time ||
         !s->on_chain)
         return error_set(s->e, ERROR_FAILED, "out of memory for %d ranks", s->pattern.ranks);
@@ -197,8 +215,11 @@ static bool make_room(struct solver *s)
     s->round_latency = s->round_time + rounds;
     s->round_add = s->round_latency + rounds;
     s->reached = s->on_chain + ranks;
+    s->busy = s->reached + ranks;
+    s->were_busy = s->busy + ranks;
     memset(s->on_chain, true, ranks * sizeof *s->on_chain);
-    s->even = true;
+    memset(s->busy, true, ranks * sizeof *s->busy); /* all begin together */
+    s->even = s->in_touch = true;
     return true;
 }
 
@@ -237,7 +258,10 @@ static bool solve_all(struct solver *s, struct sim_result *out)
     out->transfer_s = fmax(0, out->time_s - out->latency_s - out->add_s);
     /* Ranks that get ahead meet nobody new on their links where all rounds have the same pairs, each alone on its links. */
     bool alone = !s->shared && one_set_of_pairs(&s->pattern) && !pattern_flows_freely(s->request->algo);
-    out->exact = chain && (s->even || alone);
+    bool tree = pattern_is(s->request->algo, "nccl_tree");
+    bool in_step = s->even && (s->in_touch || tier_links_of_ranks(s->platform));
+    out->exact =
+        chain && !tree && (in_step || alone) && (!s->ragged || (s->even && tier_links_of_ranks(s->platform)));
     out->bottleneck_bytes = bottleneck >= 0 ? s->carried[bottleneck] : 0;
     tier_bottleneck(s->platform, bottleneck, out);
     return true;

@@ -19,6 +19,12 @@ bool events_collective(const struct platform *p, const struct sim_request *q, st
 
 struct pattern_kind tier_kind(const struct platform *p, const struct sim_request *q);
 
+/*
+ * Whether each link belongs to one rank, as on one switch: a message of a later round then cannot meet one of an earlier round,
+ * for which one of its ranks would still be busy.
+ */
+bool tier_links_of_ranks(const struct platform *p);
+
 /* "leaf 2 -> spine 1, 1.25 GB/s" into out->bottleneck; link -1: none. */
 void tier_bottleneck(const struct platform *p, int link, struct sim_result *out);
 

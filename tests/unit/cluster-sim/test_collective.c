@@ -6,6 +6,7 @@
 #include "cluster-sim/nccl.h"
 #include "cluster-sim/pattern.h"
 #include "cluster-sim/platform_lua.h"
+#include "engine/base/random.h"
 #include "engine/spec/cost.h"
 
 #include <math.h>
@@ -148,17 +149,18 @@ static void test_protocol(void **state)
 static void test_cost_model(void **state)
 {
     (void)state;
-    static const char *const algos[] = {"ring", "tree", "recursive_doubling", "halving_doubling"};
+    static const char *const of_model[] = {"ring", "tree", "recursive_doubling", "halving_doubling"};
     const struct cost_link link = {.alpha = 50e-6, .beta = 1 / 1.25e9, .gamma = 1e-10};
     struct platform p;
     assert_true(platform_make(&p, "switch", 64, 1.25e9, 25e-6, NULL));
-    for (size_t i = 0; i < sizeof algos / sizeof *algos; i++)
+    for (size_t i = 0; i < sizeof of_model / sizeof *of_model; i++)
         for (int ranks = 4; ranks <= 64; ranks *= 2) {
-            struct sim_request q = {.algo = algos[i], .ranks = ranks, .bytes = 1 << 22, .gamma = 1e-10};
-            double expected = cost_seconds(&link, algos[i], ranks, q.bytes);
+            struct sim_request q = {.algo = of_model[i], .ranks = ranks, .bytes = 1 << 22, .gamma = 1e-10};
+            double expected = cost_seconds(&link, of_model[i], ranks, q.bytes);
             double got = ask(&p, q).time_s;
             if (!(fabs(got - expected) < 1e-9 * expected))
-                fail_msg("%s on %d ranks: %.12g s, the cost model has %.12g", algos[i], ranks, got, expected);
+                fail_msg("%s on %d ranks: %.12g s, the cost model has %.12g", of_model[i], ranks, got,
+                         expected);
         }
     platform_free(&p);
 }
@@ -202,61 +204,103 @@ static void test_simgrid(void **state)
 
 /* --- tier against tier ------------------------------------------------------------------------------------------------------ */
 
+struct tally {
+    int compared, closed;
+};
+
 /* Where a tier says that it is exact, it has to be what the events say. */
+static void compare(const struct platform *p, struct sim_request q, struct tally *t)
+{
+    struct error e = {0};
+    struct sim_result events, other;
+    q.tier = SIM_EVENTS;
+    if (!sim_collective(p, &q, &events, &e)) { /* 7 ranks are no hosts of 2 */
+        assert_int_equal(e.kind, ERROR_INPUT);
+        return;
+    }
+    for (q.tier = SIM_CLOSED; q.tier <= SIM_ROUNDS; q.tier++) {
+        if (!sim_collective(p, &q, &other, &e) || !other.exact)
+            continue;
+        t->compared++;
+        t->closed += q.tier == SIM_CLOSED;
+        if (fabs(other.time_s - events.time_s) > 1e-3 * events.time_s)
+            fail_msg("%s of %g bytes on %s, %d ranks, latency %g, gamma %g: %s %.9g s, events %.9g s", q.algo,
+                     q.bytes, p->topology_text, q.ranks, p->latency, q.gamma, sim_tier_name(q.tier),
+                     other.time_s, events.time_s);
+    }
+}
+
+static const char *const algos[] = {
+    "ring",     "ring_segmented:64", "tree",           "recursive_doubling", "halving_doubling", "everyone",
+    "central",  "param_server:3",    "hierarchical:2", "broadcast",          "reduce",           "allgather",
+    "alltoall", "barrier",           "nccl_ring",      "nccl_tree:64"};
+
+enum { ALGOS = sizeof algos / sizeof *algos };
+
 static void test_tiers(void **state)
 {
     (void)state;
-    static const char *const algos[] = {"ring",
-                                        "ring_segmented:64",
-                                        "tree",
-                                        "recursive_doubling",
-                                        "halving_doubling",
-                                        "everyone",
-                                        "central",
-                                        "param_server:3",
-                                        "hierarchical:2",
-                                        "broadcast",
-                                        "reduce",
-                                        "allgather",
-                                        "alltoall",
-                                        "barrier",
-                                        "nccl_ring",
-                                        "nccl_tree:64"};
     static const struct {
         const char *spec;
         int ranks;
     } on[] = {{"switch", 12},        {"switch", 16},      {"fattree:4x4:2", 16},   {"fattree:3x4:4", 12},
               {"torus:4x4", 16},     {"torus:3x2x2", 12}, {"dragonfly:4x2x2", 16}, {"dragonfly:3x2x2", 12},
               {"fattree:4x4:1", 10}, {"switch", 7}};
-    int compared = 0, closed = 0;
+    struct tally t = {0};
     for (size_t k = 0; k < sizeof on / sizeof *on; k++) {
         struct platform p;
         assert_true(platform_make(&p, on[k].spec, nodes_of(on[k].spec, on[k].ranks), 1e9, 2e-6, NULL));
-        for (size_t a = 0; a < sizeof algos / sizeof *algos; a++)
-            for (int size = 0; size < 3; size++) {
-                double bytes = 1680 * pow(100, size);
-                struct sim_request q = {
-                    .algo = algos[a], .ranks = on[k].ranks, .bytes = bytes, .tier = SIM_EVENTS};
-                struct error e = {0};
-                struct sim_result events, other;
-                if (!sim_collective(&p, &q, &events, &e)) { /* 7 ranks are no hosts of 2 */
-                    assert_int_equal(e.kind, ERROR_INPUT);
-                    continue;
-                }
-                for (q.tier = SIM_CLOSED; q.tier <= SIM_ROUNDS; q.tier++) {
-                    if (!sim_collective(&p, &q, &other, &e) || !other.exact)
-                        continue;
-                    compared++;
-                    closed += q.tier == SIM_CLOSED;
-                    if (fabs(other.time_s / events.time_s - 1) > 1e-3)
-                        fail_msg("%s of %g bytes on %s, %d ranks: %s %.9g s, events %.9g s", algos[a], bytes,
-                                 on[k].spec, on[k].ranks, sim_tier_name(q.tier), other.time_s, events.time_s);
-                }
-            }
+        for (size_t a = 0; a < ALGOS; a++)
+            for (int size = 0; size < 3; size++)
+                compare(&p,
+                        (struct sim_request){
+                            .algo = algos[a], .ranks = on[k].ranks, .bytes = 1680 * pow(100, size)},
+                        &t);
         platform_free(&p);
     }
-    printf("# %d answers compared with the events, %d of them closed forms\n", compared, closed);
-    assert_true(compared > 300 && closed > 100);
+    printf("# %d answers compared with the events, %d of them closed forms\n", t.compared, t.closed);
+    assert_true(t.compared > 300 && t.closed > 100);
+}
+
+/* A topology at random, and how many ranks on it. */
+static int draw(struct random *r, char *spec, size_t size)
+{
+    int a = 1 + (int)random_below(r, 5), b = 1 + (int)random_below(r, 5), c = 1 + (int)random_below(r, 4);
+    switch (random_below(r, 4)) {
+    case 0: snprintf(spec, size, "switch"); return 2 + (int)random_below(r, 20);
+    case 1: snprintf(spec, size, "fattree:%dx%d:%d", a, b, random_below(r, 2) ? b : 1); break;
+    case 2: snprintf(spec, size, "torus:%dx%dx%d", a, b, c); return a * b * c;
+    default:
+        snprintf(spec, size, "dragonfly:%dx%dx%d", a, b, c);
+        b *= c;
+        break;
+    }
+    return 1 + (int)random_below(r, (uint64_t)(a * b));
+}
+
+/* Buffers that do not divide, some shorter than the ranks are many; no latency or much; adding free or not. */
+static void test_tiers_at_random(void **state)
+{
+    (void)state;
+    struct random r = random_stream(21, 0, 0);
+    struct tally t = {0};
+    for (int i = 0; i < 700; i++) {
+        char spec[48];
+        struct platform p;
+        int ranks = draw(&r, spec, sizeof spec);
+        double latency = random_below(&r, 3) ? pow(10, -7 + (double)random_below(&r, 4)) : 0;
+        uint64_t most = (uint64_t)pow(10, 1 + (double)random_below(&r, 6));
+        assert_true(platform_make(&p, spec, nodes_of(spec, ranks), 1e9, latency, NULL));
+        compare(&p,
+                (struct sim_request){.algo = algos[random_below(&r, ALGOS)],
+                                     .ranks = ranks,
+                                     .bytes = 4.0 * (1 + (double)random_below(&r, most)),
+                                     .gamma = random_below(&r, 3) ? 0 : 1e-10},
+                &t);
+        platform_free(&p);
+    }
+    printf("# %d answers compared with the events, %d of them closed forms\n", t.compared, t.closed);
+    assert_true(t.compared > 300 && t.closed > 100);
 }
 
 /* Two runs of the same question, bit for bit. */
@@ -475,13 +519,14 @@ static void test_hops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),     cmocka_unit_test(test_unequal_paths),
-        cmocka_unit_test(test_adding),      cmocka_unit_test(test_protocol),
-        cmocka_unit_test(test_cost_model),  cmocka_unit_test(test_simgrid),
-        cmocka_unit_test(test_tiers),       cmocka_unit_test(test_deterministic),
-        cmocka_unit_test(test_double_tree), cmocka_unit_test(test_nccl_sums),
-        cmocka_unit_test(test_nccl_times),  cmocka_unit_test(test_large),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_hops),
+        cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_unequal_paths),
+        cmocka_unit_test(test_adding),        cmocka_unit_test(test_protocol),
+        cmocka_unit_test(test_cost_model),    cmocka_unit_test(test_simgrid),
+        cmocka_unit_test(test_tiers),         cmocka_unit_test(test_tiers_at_random),
+        cmocka_unit_test(test_deterministic), cmocka_unit_test(test_double_tree),
+        cmocka_unit_test(test_nccl_sums),     cmocka_unit_test(test_nccl_times),
+        cmocka_unit_test(test_large),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_hops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
