@@ -9,7 +9,8 @@
  *     executor.c, shm.c, shm_sum.c        any schedule over any transport; memory of one host
  *     paced.c                             messages, slowed on purpose
  *     mailbox.c, mpi_transport.c          messages: short ones inside a host, all others
- *     shared.c, fault.c, idle.c           memory; errors and the channel that tells of them; waiting
+ *     mail_ring.c, shared.c               bytes from rank to rank; memory of a host
+ *     fault.c, idle.c                     errors and the channel that tells of them; waiting
  *     order.c                             whether all ranks are in the same collective
  */
 #ifndef RINGSIDE_COMM_INTERNAL_H

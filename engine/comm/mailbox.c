@@ -1,39 +1,25 @@
 #include "engine/comm/mailbox.h"
 
+#include "engine/comm/mail_ring.h"
 #include "engine/comm/shared.h"
 
 #include <limits.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    RING = 64 * 1024,  /* bytes that may be under way from one rank to another; a power of two */
     SHORT = 16 * 1024, /* bytes of a message that travel in the ring at most */
-    UNIT = 16,         /* records begin at multiples of it */
     SLAB = 64,         /* letters that are allocated at once */
 };
 
-/* Written by one rank, read by another. Positions count bytes since the beginning. */
-struct ring {
-    _Alignas(64) _Atomic uint64_t written;
-    _Alignas(64) _Atomic uint64_t read;
-    _Alignas(64) char bytes[RING];
-};
-
-/* How a message begins in the ring. */
-struct record {
-    uint64_t bytes;
-    int32_t tag;
-    int32_t by_mpi; /* the message itself does not follow here */
-};
-_Static_assert(sizeof(struct record) == UNIT, "a record's head is one unit");
+/* Where a message is that is not in the ring. */
+enum { BY_MPI = 1, BY_MPI_SYNCHRONOUS };
 
 /* A send that has found no room, a receive that is not done, or a message that came before its receive. */
 struct letter {
     struct letter *next;
-    struct record record; /* of a receive: what is expected */
+    struct mail_record record; /* of a receive: what is expected */
     int peer;
     bool sends;
     bool met;             /* of a send: it has found room; of a receive: its record has come, */
@@ -48,12 +34,11 @@ struct queue {
 
 /* Another rank of this host, as this one sees it. */
 struct lane {
-    struct ring *in, *out;
-    uint64_t in_read, in_seen;   /* read so far; written, when last looked at */
-    uint64_t out_written, freed; /* written so far; read by the other, when last looked at */
-    struct queue waiting;        /* sends for which the ring has no room yet */
-    struct queue wanted;         /* receives that have not met their record */
-    struct queue early;          /* messages that have not met their receive */
+    struct mail_reader in;
+    struct mail_writer out;
+    struct queue waiting; /* sends for which the ring has no room yet */
+    struct queue wanted;  /* receives that have not met their record */
+    struct queue early;   /* messages that have not met their receive */
 };
 
 struct slab {
@@ -108,7 +93,8 @@ static struct letter *queue_take(struct queue *q, int tag)
     return NULL;
 }
 
-static struct letter *letter_new(struct mailbox *m, const struct record *record, int peer, struct error *e)
+static struct letter *letter_new(struct mailbox *m, const struct mail_record *record, int peer,
+                                 struct error *e)
 {
     if (!m->unused) {
         struct slab *slab = calloc(1, sizeof *slab);
@@ -135,65 +121,24 @@ static void letter_free(struct mailbox *m, struct letter *l)
     m->unused = l;
 }
 
-/* --- the rings --- */
-
-static void ring_put(struct ring *r, uint64_t at, const void *from, size_t bytes)
-{
-    size_t i = at % RING, first = bytes < RING - i ? bytes : RING - i;
-    if (bytes == 0)
-        return;
-    memcpy(r->bytes + i, from, first);
-    memcpy(r->bytes, (const char *)from + first, bytes - first);
-}
-
-static void ring_get(const struct ring *r, uint64_t at, void *to, size_t bytes)
-{
-    size_t i = at % RING, first = bytes < RING - i ? bytes : RING - i;
-    if (bytes == 0)
-        return;
-    memcpy(to, r->bytes + i, first);
-    memcpy((char *)to + first, r->bytes, bytes - first);
-}
-
-static size_t span(const struct record *r)
-{
-    return UNIT + (r->by_mpi ? 0 : (r->bytes + UNIT - 1) / UNIT * UNIT);
-}
-
-/* False: there is no room now. */
-static bool put(struct lane *lane, const struct record *record, const void *data)
-{
-    size_t bytes = span(record);
-    if (RING - (lane->out_written - lane->freed) < bytes) {
-        lane->freed = atomic_load_explicit(&lane->out->read, memory_order_acquire);
-        if (RING - (lane->out_written - lane->freed) < bytes)
-            return false;
-    }
-    ring_put(lane->out, lane->out_written, record, UNIT);
-    if (!record->by_mpi)
-        ring_put(lane->out, lane->out_written + UNIT, data, record->bytes);
-    lane->out_written += bytes;
-    atomic_store_explicit(&lane->out->written, lane->out_written, memory_order_release);
-    return true;
-}
-
 /* Sends what has waited for room, oldest first. */
 static bool flush(struct mailbox *m, struct lane *lane, struct error *e)
 {
     struct transport *mpi = &m->mpi->transport;
     struct letter *l;
-    while ((l = lane->waiting.first) && put(lane, &l->record, l->data)) {
+    while ((l = lane->waiting.first) && mail_put(&lane->out, &l->record, l->data)) {
         queue_remove(&lane->waiting, &lane->waiting.first);
         l->met = true;
-        if (l->record.by_mpi && !mpi->ops->send_start(mpi, l->peer, l->record.tag, l->data, l->record.bytes,
-                                                      l->record.by_mpi > 1, &l->inner, e))
+        if (l->record.elsewhere &&
+            !mpi->ops->send_start(mpi, l->peer, l->record.tag, l->data, l->record.bytes,
+                                  l->record.elsewhere == BY_MPI_SYNCHRONOUS, &l->inner, e))
             return false;
     }
     return true;
 }
 
 /* A receive and its record have found each other. from: the message, where it is at hand and not in the ring. */
-static bool meet(struct mailbox *m, struct letter *l, const struct record *r, const void *from,
+static bool meet(struct mailbox *m, struct letter *l, const struct mail_record *r, const void *from,
                  const struct lane *lane, struct error *e)
 {
     struct transport *mpi = &m->mpi->transport;
@@ -201,25 +146,25 @@ static bool meet(struct mailbox *m, struct letter *l, const struct record *r, co
     l->came = r->bytes;
     if (l->came != l->record.bytes)
         return true; /* testing it says so */
-    if (r->by_mpi)
+    if (r->elsewhere)
         return mpi->ops->recv_start(mpi, l->peer, r->tag, l->data, r->bytes, &l->inner, e);
     if (!from)
-        ring_get(lane->in, lane->in_read + UNIT, l->data, r->bytes);
+        mail_get(&lane->in, r, l->data);
     else if (r->bytes > 0)
         memcpy(l->data, from, r->bytes);
     return true;
 }
 
 /* Keeps a message that nobody waits for yet. */
-static bool keep(struct mailbox *m, struct lane *lane, const struct record *r, int peer, struct error *e)
+static bool keep(struct mailbox *m, struct lane *lane, const struct mail_record *r, int peer, struct error *e)
 {
     struct letter *l = letter_new(m, r, peer, e);
     if (!l)
         return false;
-    if (!r->by_mpi && r->bytes > 0) {
+    if (!r->elsewhere && r->bytes > 0) {
         if (!(l->data = malloc(r->bytes)))
             return error_set(e, ERROR_FAILED, "out of memory for a message of %zu bytes", (size_t)r->bytes);
-        ring_get(lane->in, lane->in_read + UNIT, l->data, r->bytes);
+        mail_get(&lane->in, r, l->data);
     }
     queue_add(&lane->early, l);
     return true;
@@ -228,20 +173,14 @@ static bool keep(struct mailbox *m, struct lane *lane, const struct record *r, i
 /* Empties the ring of what has come. */
 static bool take_in(struct mailbox *m, struct lane *lane, int peer, struct error *e)
 {
-    for (;;) {
-        if (lane->in_read == lane->in_seen) {
-            lane->in_seen = atomic_load_explicit(&lane->in->written, memory_order_acquire);
-            if (lane->in_read == lane->in_seen)
-                return true;
-        }
-        struct record r;
-        ring_get(lane->in, lane->in_read, &r, UNIT);
+    struct mail_record r;
+    while (mail_look(&lane->in, &r)) {
         struct letter *l = queue_take(&lane->wanted, r.tag);
         if (!(l ? meet(m, l, &r, NULL, lane, e) : keep(m, lane, &r, peer, e)))
             return false;
-        lane->in_read += span(&r);
-        atomic_store_explicit(&lane->in->read, lane->in_read, memory_order_release);
+        mail_next(&lane->in, &r);
     }
+    return true;
 }
 
 /* --- the transport --- */
@@ -264,12 +203,16 @@ static bool send_start(struct transport *t, int to, int tag, const void *data, s
     struct mailbox *m = t->self;
     struct transport *mpi = &m->mpi->transport;
     struct lane *lane = lane_of(m, to, bytes);
-    struct record r = {.bytes = bytes, .tag = tag, .by_mpi = synchronous ? 2 : bytes > SHORT};
+    struct mail_record r = {.bytes = bytes,
+                            .tag = tag,
+                            .elsewhere = synchronous     ? BY_MPI_SYNCHRONOUS
+                                         : bytes > SHORT ? BY_MPI
+                                                         : 0};
     memset(p, 0, sizeof *p);
     if (!lane)
         return mpi->ops->send_start(mpi, to, tag, data, bytes, synchronous, p, e);
-    if (!lane->waiting.first && put(lane, &r, data))
-        return !r.by_mpi || mpi->ops->send_start(mpi, to, tag, data, bytes, synchronous, p, e);
+    if (!lane->waiting.first && mail_put(&lane->out, &r, data))
+        return !r.elsewhere || mpi->ops->send_start(mpi, to, tag, data, bytes, synchronous, p, e);
     struct letter *l = letter_new(m, &r, to, e);
     if (!l)
         return false;
@@ -289,7 +232,7 @@ static bool recv_start(struct transport *t, int from, int tag, void *data, size_
     memset(p, 0, sizeof *p);
     if (!lane)
         return mpi->ops->recv_start(mpi, from, tag, data, bytes, p, e);
-    struct letter *l = letter_new(m, &(struct record){.bytes = bytes, .tag = tag}, from, e);
+    struct letter *l = letter_new(m, &(struct mail_record){.bytes = bytes, .tag = tag}, from, e);
     if (!l)
         return false;
     l->data = data;
@@ -381,8 +324,8 @@ static bool find_ranks(struct mailbox *m, MPI_Comm host)
     MPI_Comm_rank(host, &me);
     for (int i = 0; ok && i < ranks; i++) {
         struct lane *lane = &m->lanes[i];
-        lane->in = (struct ring *)m->memory.base[me] + i;
-        lane->out = (struct ring *)m->memory.base[i] + me;
+        lane->in.ring = (struct mail_ring *)m->memory.base[me] + i;
+        lane->out.ring = (struct mail_ring *)m->memory.base[i] + me;
         queue_init(&lane->waiting);
         queue_init(&lane->wanted);
         queue_init(&lane->early);
@@ -402,7 +345,7 @@ struct mailbox *mailbox_new(struct mpi_transport *mpi, MPI_Comm host)
         return NULL;
     struct mailbox *m = calloc(1, sizeof *m);
     struct shared memory = {0};
-    bool mapped = shared_map(host, (size_t)ranks * sizeof(struct ring), &memory);
+    bool mapped = shared_map(host, (size_t)ranks * sizeof(struct mail_ring), &memory);
     if (m) {
         m->mpi = mpi;
         m->memory = memory;

@@ -3,8 +3,7 @@
  * by MPI.
  *
  * A `struct transport` over all ranks. Each rank has, for each other rank of its host, a ring of bytes that
- * the other alone writes and it alone reads; such a pair needs no lock (L. Lamport, Proving the correctness
- * of multiprocess programs, IEEE Transactions on Software Engineering 3 (1977) 125-143). Every message
+ * the other alone writes and it alone reads (mail_ring.h). Every message
  * travels through the ring as its length, its tag and, where it is short, itself; a long one's bytes, and a
  * synchronous one's, follow by MPI. So messages are matched in one place and in order, and a wrong length is
  * named whatever the two lengths are. To ranks of other hosts everything goes by MPI.
