@@ -7,7 +7,7 @@
  * for ever; rank 0 sees the same of ranks on other hosts by their heartbeats (judge.h). So that nothing is
  * summed up that does not belong together, the sums in shared memory compare a few bits of the word at each
  * step, messages carry them in their tag, and neighbours compare after MPI's own collectives, at the latest after
- * the fourth.
+ * the sixth.
  */
 #ifndef RINGSIDE_COMM_ORDER_H
 #define RINGSIDE_COMM_ORDER_H
@@ -26,8 +26,9 @@ struct order {
     struct activity **peers;
     int *ranks; /* their numbers in the job */
     int count, self;
-    char algo[32]; /* the last one, and its number: most are called again and again */
-    uint64_t code;
+    char algo[32]; /* the last ones, and their numbers: most are called again and again */
+    const struct element *type;
+    uint64_t algo_code, type_code;
 };
 
 /* Of a collective of n elements; algo "" and type NULL where there is but one. */
@@ -40,12 +41,13 @@ uint64_t order_begin(struct order *o, int op, const char *algo, const struct ele
  */
 bool order_end(struct order *o, bool ok, bool compare, struct error *e);
 /*
- * Whether to compare after one of MPI's own of so many bytes: after each of a long one, and after every fourth
- * that is short and would notice the time it takes (the last ones are kept, so none is left out).
+ * Whether to compare after one of MPI's own of so many bytes: after each of a long one, and after every
+ * ORDER_EVERY-th that is short and would notice the time it takes (so many are compared, so none is left out).
  */
+enum { ORDER_EVERY = ACTIVITY_KEPT - 2 };
 static inline bool order_due(const struct order *o, size_t bytes)
 {
-    return bytes >= 16384 || atomic_load_explicit(&o->mine->begun, memory_order_relaxed) % 4 == 0;
+    return bytes >= 16384 || atomic_load_explicit(&o->mine->begun, memory_order_relaxed) % ORDER_EVERY == 0;
 }
 
 /* False where a rank of this host has called something else; e names both. */

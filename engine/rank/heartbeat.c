@@ -91,7 +91,7 @@ static void take_gone(void *self, int rank)
     h->ranks[rank].gone = true;
 }
 
-/* 'T' and the like; 0: no such process here. */
+/* 'T' where it is stopped; 0: no such process here. */
 static char process_state(long pid)
 {
     char path[48], text[512];
@@ -112,7 +112,7 @@ static void look_at_processes(struct heartbeat *h, double now)
         struct judged *r = &h->ranks[i];
         bool late = r->known && !r->gone && now - r->heard > LATE_S && !strcmp(r->host, h->ranks[0].host);
         char state = late ? process_state(r->pid) : 0;
-        if (state != 'T' && state != 't')
+        if (state != 'T')
             r->stopped = 0;
         else if (r->stopped <= 0)
             r->stopped = r->heard + BEAT_S;
