@@ -275,7 +275,7 @@ static int draw(struct random *r, char *spec, size_t size)
         b *= c;
         break;
     }
-    return 1 + (int)random_below(r, (uint64_t)(a * b));
+    return 1 + (int)random_below(r, (uint64_t)a * (uint64_t)b);
 }
 
 /* Buffers that do not divide, some shorter than the ranks are many; no latency or much; adding free or not. */
