@@ -4,7 +4,7 @@
  * Everything is done by all ranks at the same time, as it is in a collective, where they share cores, memory
  * and wires. A message: each rank sends to the next one and receives from the one before, by the executor, at lengths
  * from one number to more than a cache holds. The same where what comes is added tells what adding costs. A
- * flag and a copy: what shm consists of. Times are lower quartiles: what is usual where little else disturbs.
+ * flag and a copy: what shm consists of. Times are those of a machine that little else disturbs.
  */
 #include "engine/comm/comm_internal.h"
 #include "engine/comm/executor.h"
@@ -43,7 +43,7 @@ struct timed {
     struct plan *plan;
 };
 
-/* The lower quartile of several, each the slowest rank's; once before, to warm up. */
+/* The least of several, of long ones the lower quartile, each the slowest rank's; once before, to warm up. */
 static bool typical_time(struct comm *c, struct timed *w, double *seconds, struct error *e)
 {
     double times[TIMES];
@@ -62,7 +62,7 @@ static bool typical_time(struct comm *c, struct timed *w, double *seconds, struc
             times[i] = most;
     }
     timing_median(times, count); /* sorts them */
-    *seconds = times[count / 4];
+    *seconds = times[w->bytes < MIDDLE ? 0 : count / 4];
     return *seconds > 0 || error_set(e, ERROR_FAILED, "the clock is too coarse to time messages");
 }
 
@@ -138,6 +138,13 @@ static void point(struct cost_curve *curve, double bytes, double seconds)
     curve->seconds[curve->count++] = seconds;
 }
 
+/* No length takes longer than a greater one: what does was disturbed. */
+static void smooth(struct cost_curve *curve)
+{
+    for (int i = curve->count - 1; i > 0; i--)
+        curve->seconds[i - 1] = fmin(curve->seconds[i - 1], curve->seconds[i]);
+}
+
 /* x: 2 * most bytes. */
 static bool measure_messages(struct comm *c, struct transport *t, char *x, size_t most, struct cost_link *l,
                              struct error *e)
@@ -152,6 +159,8 @@ static bool measure_messages(struct comm *c, struct transport *t, char *x, size_
         point(&l->message, lengths[i], moved);
         point(&l->adding, lengths[i], fmax(0, added - moved));
     }
+    smooth(&l->message);
+    smooth(&l->adding);
     int near = l->message.count; /* the line stands for what stays in a cache */
     while (near > 2 && l->message.bytes[near - 1] > MIDDLE)
         near--;
@@ -169,6 +178,7 @@ static bool measure_passes(struct comm *c, char *x, size_t most, struct cost_cur
             return false;
         point(curve, lengths[i], seconds);
     }
+    smooth(curve);
     return true;
 }
 
