@@ -30,6 +30,8 @@ enum {
 /* Lengths of messages and passes. Just above 16 KiB messages begin to travel in another way (mailbox.c). */
 static const double lengths[] = {4,         256,     4096,    16384,   16640,   65536, 256 << 10,
                                  512 << 10, 1 << 20, 2 << 20, 4 << 20, 8 << 20, MOST};
+/* Once a message takes so long, longer ones are not measured. */
+#define SLOW_S 15e-3
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 _Static_assert(LENGTHS + 1 <= COST_POINTS, "a curve begins with 0 where nothing costs nothing");
 
@@ -158,6 +160,8 @@ static bool measure_messages(struct comm *c, struct transport *t, char *x, size_
             return false;
         point(&l->message, lengths[i], moved);
         point(&l->adding, lengths[i], fmax(0, added - moved));
+        if (moved > SLOW_S) /* a network: longer ones would tell nothing new, and take seconds */
+            break;
     }
     smooth(&l->message);
     smooth(&l->adding);
@@ -216,7 +220,7 @@ bool comm_measure_links(struct comm *c, size_t longest, struct comm_links *l, st
         memset(x, 0, 2 * bytes);
         ok = measure_messages(c, comm_transport_real(c), x, bytes, &l->messages,
                               e) && /* also where it is slowed */
-             measure_messages(c, comm_transport_mpi(c), x, bytes, &l->library, e) &&
+             (c->paced || measure_messages(c, comm_transport_mpi(c), x, bytes, &l->library, e)) &&
              measure_memory(c, x, shared, bytes, l, e);
     } else if (shared) {
         error_set(e, ERROR_FAILED, "out of memory for the timing of messages");
