@@ -1,220 +1,219 @@
 #include "cluster-sim/maxmin.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-/*
- * Links wait in a radix heap (R. Ahuja, K. Mehlhorn, J. Orlin and R. Tarjan, Faster algorithms for the shortest path problem, J. of
- * the ACM 37 (1990) 213-223): what is taken never gets smaller, so a link waits in the bucket of the highest bit in which its
- * share differs from what was taken last. A bucket is a list of blocks, each read in order, so that the links themselves can be
- * fetched before they are needed; all blocks are there from the beginning.
- */
-enum { BUCKETS = 65, BLOCK = 62, NONE = -1 };
+/* What rounding alone keeps apart. */
+#define SAME (1 + 1e-14)
 
-struct block {
-    int next, count;
-    int link[BLOCK];
-};
-
-struct link {
-    double left; /* of its capacity */
-    uint64_t
-        share; /* that it would give, as bits: of positive doubles these are ordered as the numbers are */
-    int open;  /* flows that still grow */
-    int begin, end; /* its flows in `flow` */
-};
+/* Waves go on while each settles at least one flow in so many; the rest, where few are left, is not worth the heap. */
+enum { WORTH = 16, FEW = 64 };
 
 struct state {
     const int *first, *link;
-    struct link *links;
-    int *flow;
-    struct block *block;
-    int bucket[BUCKETS]; /* its first block, the only one with room */
-    int spare;           /* the first of the blocks that are in no bucket */
-    uint64_t last;
+    double *rate;
+    int *bottleneck;
+    double *left, *share; /* of each link: what remains of its capacity; that, divided among its open flows */
+    int *open, *count;    /* its flows that still grow; those of them that no other link would stop sooner */
+    int *flow, flows;     /* those that still grow */
+    int *live, lives;     /* links with such flows */
 };
 
-static uint64_t bits_of(double share)
+/* The flow has what it will get, and no longer grows on its links. */
+static void settle(struct state *s, int f)
 {
-    uint64_t bits;
-    memcpy(&bits, &share, sizeof bits);
-    return bits;
-}
-
-static double share_of(uint64_t bits)
-{
-    double share;
-    memcpy(&share, &bits, sizeof share);
-    return share;
-}
-
-static int bucket_of(const struct state *s, uint64_t share)
-{
-    return share == s->last ? 0 : 64 - __builtin_clzll(share ^ s->last);
-}
-
-static void push(struct state *s, int l)
-{
-    int *bucket = &s->bucket[bucket_of(s, s->links[l].share)];
-    if (*bucket == NONE || s->block[*bucket].count == BLOCK) {
-        int fresh = s->spare;
-        s->spare = s->block[fresh].next;
-        s->block[fresh].next = *bucket;
-        s->block[fresh].count = 0;
-        *bucket = fresh;
+    for (int k = s->first[f]; k < s->first[f + 1]; k++) {
+        int l = s->link[k];
+        s->open[l]--;
+        s->left[l] = fmax(0, s->left[l] - s->rate[f]);
     }
-    struct block *b = &s->block[*bucket];
-    b->link[b->count++] = l;
 }
 
-static void give_back(struct state *s, int block)
+/* --- waves ------------------------------------------------------------------------------------------------------------- */
+
+static void renew_shares(struct state *s)
 {
-    s->block[block].next = s->spare;
-    s->spare = block;
+    int kept = 0;
+    for (int i = 0; i < s->lives; i++) {
+        int l = s->live[i];
+        if (s->open[l] == 0)
+            continue;
+        s->share[l] = s->left[l] / s->open[l];
+        s->count[l] = 0;
+        s->live[kept++] = l;
+    }
+    s->lives = kept;
 }
 
-/* Sets what a link would give now, at least what it would have given before. False: all its flows have what they get. */
-static bool renew(struct link *link)
+static void count_stopped(struct state *s)
 {
-    if (link->open == 0)
-        return false;
-    double now = link->left / link->open;
-    if (now > share_of(link->share) * (1 + 1e-14))
-        link->share = bits_of(now);
-    return true;
+    for (int i = 0; i < s->flows; i++) {
+        int begin = s->first[s->flow[i]], end = s->first[s->flow[i] + 1];
+        double least = INFINITY;
+        for (int k = begin; k < end; k++)
+            least = s->share[s->link[k]] < least ? s->share[s->link[k]] : least;
+        for (int k = begin; k < end; k++)
+            s->count[s->link[k]] += s->share[s->link[k]] <= least * SAME;
+    }
 }
 
-/* Empties the lowest bucket that holds anything into those below it; false: none does. */
-static bool spread(struct state *s)
+/*
+ * A link that stops all of its flows before any other link would is their bottleneck, whatever happens elsewhere: other links'
+ * shares only grow. All such links fill up at once. Returns how many flows that settles: at least one, since the link with the
+ * least share is one of them.
+ */
+static int wave(struct state *s)
 {
-    int at = 1;
-    uint64_t least = UINT64_MAX;
-    while (at < BUCKETS && s->bucket[at] == NONE)
-        at++;
-    if (at == BUCKETS)
-        return false;
-    int first = s->bucket[at];
-    s->bucket[at] = NONE;
-    for (int b = first; b != NONE; b = s->block[b].next) {
-        struct block *block = &s->block[b];
-        int kept = 0;
-        for (int i = 0; i < block->count; i++) {
-            struct link *link = &s->links[block->link[i]];
-            if (!renew(link))
-                continue;
-            if (bucket_of(s, link->share) > at) { /* grown beyond what other buckets hold */
-                push(s, block->link[i]);
-                continue;
-            }
-            least = link->share < least ? link->share : least;
-            block->link[kept++] = block->link[i];
+    renew_shares(s);
+    count_stopped(s);
+    int kept = 0, end = s->flows;
+    for (int i = 0; i < end;) {
+        int f = s->flow[i], k = s->first[f];
+        while (k < s->first[f + 1] && s->count[s->link[k]] < s->open[s->link[k]])
+            k++;
+        if (k == s->first[f + 1]) {
+            kept = ++i;
+            continue;
         }
-        block->count = kept;
+        s->rate[f] = s->share[s->link[k]];
+        s->bottleneck[f] = s->link[k];
+        s->flow[i] = s->flow[--end]; /* the settled gather at the end */
+        s->flow[end] = f;
     }
-    if (least != UINT64_MAX)
-        s->last = least;
-    for (int b = first, next; b != NONE; b = next) {
-        next = s->block[b].next;
-        for (int i = 0; i < s->block[b].count; i++)
-            push(s, s->block[b].link[i]);
-        give_back(s, b);
-    }
-    return true;
+    int settled = s->flows - kept;
+    for (int i = kept; i < s->flows; i++)
+        settle(s, s->flow[i]);
+    s->flows = kept;
+    return settled;
 }
 
-/* While a bucket is emptied its links may be in two places, and each bucket may have a block that is not full. */
-static int blocks_of(int links)
+/* --- one link after another, where waves settle too little ----------------------------------------------------------- */
+
+struct entry {
+    double share; /* as it was: a share only grows, so an entry may be stale but never too large */
+    int link;
+};
+
+static void sink(struct entry *heap, int size, int at)
 {
-    return 2 * (links / BLOCK + 1) + 2 * BUCKETS;
+    struct entry moved = heap[at];
+    for (int child; (child = 2 * at + 1) < size; at = child) {
+        if (child + 1 < size && heap[child + 1].share < heap[child].share)
+            child++;
+        if (heap[child].share >= moved.share)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = moved;
 }
 
-/* Which flows cross each link; all links that any crosses into the heap. */
+/* The open flows of each link, as lists: those of link l are list[begin[l]] .. list[begin[l] + open[l] - 1] in the beginning. */
+static void list_flows(const struct state *s, int *begin, int *list)
+{
+    int used = 0;
+    for (int i = 0; i < s->lives; i++) {
+        begin[s->live[i]] = used;
+        s->count[s->live[i]] = 0;
+        used += s->open[s->live[i]];
+    }
+    for (int i = 0; i < s->flows; i++)
+        for (int k = s->first[s->flow[i]]; k < s->first[s->flow[i] + 1]; k++) {
+            int l = s->link[k];
+            list[begin[l] + s->count[l]++] = s->flow[i];
+        }
+}
+
+static void fill_in_order(struct state *s, struct entry *heap, int *begin, int *list)
+{
+    int size = 0;
+    renew_shares(s);
+    list_flows(s, begin, list);
+    for (int i = 0; i < s->lives; i++)
+        heap[size++] = (struct entry){s->share[s->live[i]], s->live[i]};
+    for (int at = size / 2 - 1; at >= 0; at--)
+        sink(heap, size, at);
+    while (size > 0) {
+        int l = heap[0].link;
+        double now = s->open[l] > 0 ? s->left[l] / s->open[l] : 0;
+        if (now > heap[0].share * SAME) {
+            heap[0].share = now;
+        } else {
+            for (int i = begin[l]; s->open[l] > 0 && i < begin[l] + s->count[l]; i++) {
+                int f = list[i];
+                if (s->bottleneck[f] >= 0)
+                    continue;
+                s->rate[f] = heap[0].share;
+                s->bottleneck[f] = l;
+                settle(s, f);
+            }
+            heap[0] = heap[--size];
+        }
+        if (size > 0)
+            sink(heap, size, 0);
+    }
+}
+
+static bool one_by_one(struct state *s, int links, struct error *e)
+{
+    size_t crossings = 1;
+    for (int i = 0; i < s->lives; i++)
+        crossings += (size_t)s->open[s->live[i]];
+    int *begin = malloc(((size_t)links + 1) * sizeof *begin), *list = malloc(crossings * sizeof *list);
+    struct entry *heap = malloc(((size_t)s->lives + 1) * sizeof *heap);
+    bool ok = begin && list && heap;
+    if (ok)
+        fill_in_order(s, heap, begin, list);
+    else
+        error_set(e, ERROR_FAILED, "out of memory for %d links", links);
+    free(begin);
+    free(list);
+    free(heap);
+    return ok;
+}
+
+/* --- together -------------------------------------------------------------------------------------------------------------- */
+
 static void prepare(struct state *s, int links, const double *capacity, int flows)
 {
-    int crossings = s->first[flows], used = 0;
-    for (int i = 0; i < BUCKETS; i++)
-        s->bucket[i] = NONE;
-    for (int i = 0; i < blocks_of(links); i++)
-        s->block[i].next = i + 1;
-    for (int k = 0; k < crossings; k++)
-        s->links[s->link[k]].open++;
+    for (int f = 0; f < flows; f++) {
+        bool crosses = s->first[f] < s->first[f + 1];
+        s->rate[f] = crosses ? 0 : INFINITY;
+        s->bottleneck[f] = -1;
+        if (crosses)
+            s->flow[s->flows++] = f;
+    }
+    for (int k = 0; k < s->first[flows]; k++)
+        s->open[s->link[k]]++;
     for (int l = 0; l < links; l++) {
-        struct link *link = &s->links[l];
-        link->begin = link->end = used;
-        used += link->open;
-        link->left = capacity[l];
-        if (link->open > 0) {
-            link->share = bits_of(link->left / link->open);
-            push(s, l);
-        }
+        s->left[l] = capacity[l];
+        if (s->open[l] > 0)
+            s->live[s->lives++] = l;
     }
-    for (int f = 0; f < flows; f++)
-        for (int k = s->first[f]; k < s->first[f + 1]; k++)
-            s->flow[s->links[s->link[k]].end++] = f;
-}
-
-/* The link is full: its flows have what they will get, and no longer grow on their other links. */
-static void fill(struct state *s, int l, double *rate, int *bottleneck)
-{
-    double share = share_of(s->links[l].share);
-    for (int k = s->links[l].begin; k < s->links[l].end; k++) {
-        int f = s->flow[k];
-        if (rate[f] >= 0)
-            continue;
-        rate[f] = share;
-        bottleneck[f] = l;
-        for (int j = s->first[f]; j < s->first[f + 1]; j++) {
-            struct link *other = &s->links[s->link[j]];
-            other->open--;
-            other->left = fmax(0, other->left - share);
-        }
-    }
-}
-
-static void solve(struct state *s, double *rate, int *bottleneck)
-{
-    do {
-        for (int b; (b = s->bucket[0]) != NONE;) {
-            struct block *block = &s->block[b];
-            if (block->count == 0) {
-                s->bucket[0] = block->next;
-                give_back(s, b);
-                continue;
-            }
-            int l = block->link[--block->count];
-            struct link *link = &s->links[l];
-            if (!renew(link))
-                continue;
-            if (link->share == s->last)
-                fill(s, l, rate, bottleneck);
-            else
-                push(s, l);
-        }
-    } while (spread(s));
 }
 
 bool maxmin_solve(int links, const double *capacity, int flows, const int *first, const int *link,
                   double *rate, int *bottleneck, struct error *e)
 {
-    struct state s = {.first = first, .link = link};
-    s.links = calloc((size_t)links + 1, sizeof *s.links);
-    s.flow = malloc(((size_t)first[flows] + 1) * sizeof *s.flow);
-    s.block = malloc((size_t)blocks_of(links) * sizeof *s.block);
-    bool ok = s.links && s.flow && s.block;
+    size_t n = (size_t)links + 1;
+    struct state s = {.first = first, .link = link, .rate = rate, .bottleneck = bottleneck};
+    double *reals = malloc(2 * n * sizeof *reals);
+    int *wholes = calloc(3 * n + (size_t)flows, sizeof *wholes);
+    bool ok = reals && wholes;
     if (ok) {
-        for (int f = 0; f < flows; f++) {
-            rate[f] = first[f] == first[f + 1] ? INFINITY : -1;
-            bottleneck[f] = -1;
-        }
+        s.left = reals;
+        s.share = reals + n;
+        s.open = wholes;
+        s.count = wholes + n;
+        s.live = wholes + 2 * n;
+        s.flow = wholes + 3 * n;
         prepare(&s, links, capacity, flows);
-        solve(&s, rate, bottleneck);
+        for (int settled = flows; s.flows > 0 && (s.flows <= FEW || settled >= s.flows / WORTH);)
+            settled = wave(&s);
+        ok = s.flows == 0 || one_by_one(&s, links, e);
     } else {
         error_set(e, ERROR_FAILED, "out of memory for %d flows over %d links", flows, links);
     }
-    free(s.links);
-    free(s.flow);
-    free(s.block);
+    free(reals);
+    free(wholes);
     return ok;
 }

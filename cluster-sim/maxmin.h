@@ -3,8 +3,9 @@
  *
  * All flows grow at the same pace; when a link is full its flows stop, the others go on. In the end every flow crosses a
  * full link on which no flow is faster (its bottleneck), which is what defines the max-min fair rates (D. Bertsekas and
- * R. Gallager, Data networks, 1992, section 6.5.2). Links wait in a heap by the share they would give; a share only grows
- * as others are fixed, so an entry may be stale but never too large, and is renewed when it comes up.
+ * R. Gallager, Data networks, 1992, section 6.5.2). A link that would stop all of its flows before any other would is
+ * their bottleneck, whatever happens elsewhere, so all such links are filled at once, wave after wave; where waves settle too
+ * little (long chains of links that wait for each other), the rest is filled in the order of shares, from a heap.
  */
 #ifndef RINGSIDE_SIM_MAXMIN_H
 #define RINGSIDE_SIM_MAXMIN_H

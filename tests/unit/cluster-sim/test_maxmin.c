@@ -148,6 +148,34 @@ static void test_random(void **state)
     }
 }
 
+/*
+ * A row of links, each larger than the one before, and flows over each two neighbours: flow 0 is stopped by link 0, which tells what
+ * link 1 leaves to flow 1, and so on: every wave would settle one flow.
+ */
+static void test_chain(void **state)
+{
+    (void)state;
+    struct network n;
+    enum { FLOWS = 2000 };
+    make_random(&n, 3, FLOWS + 1, FLOWS, 2);
+    for (int l = 0; l <= FLOWS; l++)
+        n.capacity[l] = 1 + 2 * l;
+    for (int f = 0; f < FLOWS; f++) {
+        n.first[f] = 2 * f;
+        n.link[2 * f] = f;
+        n.link[2 * f + 1] = f + 1;
+    }
+    n.first[FLOWS] = 2 * FLOWS;
+    solve(&n);
+    check_fair(&n);
+    double left = 0; /* by hand: link l carries flows l - 1 and l */
+    for (int f = 0; f < FLOWS; f++) {
+        left = 1 + 2 * f - left;
+        assert_true(fabs(n.rate[f] - left) < 1e-6);
+    }
+    free_random(&n);
+}
+
 static void test_large(void **state)
 {
     (void)state;
@@ -248,8 +276,8 @@ static void test_all_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_random),    cmocka_unit_test(test_large),
-        cmocka_unit_test(test_time),    cmocka_unit_test(test_all_bytes),
+        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_random), cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_large),   cmocka_unit_test(test_time),   cmocka_unit_test(test_all_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
