@@ -2,6 +2,7 @@
  * comm_internal.h - what lies behind struct comm: the ranks' communicators and what is kept between calls.
  * Nobody outside this folder includes it. Each file calls only those below it:
  *
+ *     beat.c, judge.c                     heartbeats beside MPI, and what they say of the ranks
  *     comm_thread.c                       jobs on a thread of their own, whatever they call
  *     link.c, auto.c, collectives.c       what links cost, choice of the allreduce, the other collectives
  *     allreduce.c, hop_log.c (emit)       the allreduce by its name

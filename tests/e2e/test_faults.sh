@@ -55,7 +55,7 @@ check "a rank that was stopped for a moment goes on" state_is "$run" running
 # The whole run, its supervisor too, as when a laptop sleeps
 everybody=$(processes)
 kill -STOP $everybody
-sleep 4
+sleep 3.5
 kill -CONT $everybody
 sleep 1
 check "nobody is named where everybody was stopped" sh -c "! grep -q '\"ev\":\"fault\"' '$runs/$run/events.jsonl'"
