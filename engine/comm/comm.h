@@ -6,7 +6,8 @@
  * same order, with the same sizes. MPI's errors are returned as sentences. Waiting polls and steps aside, so
  * more ranks than cores do not stand in each other's way; and while rank 0 waits it hears comm_fail of the
  * others, so that the sentence of a rank that fails becomes the error of rank 0's collective instead of a
- * hang. After an error in a collective the ranks are no longer in step: report it and leave.
+ * hang. Ranks that
+ * do not call the same, in the same order and with the same sizes, get an error that names both (order.h). After an error in a collective the ranks are no longer in step: report it and leave.
  */
 #ifndef RINGSIDE_COMM_COMM_H
 #define RINGSIDE_COMM_COMM_H
