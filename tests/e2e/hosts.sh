@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by tests and benches that need several hosts: network namespaces of this machine, each with a host name, an
 # address and a cable of a limited rate to one switch. Needs root (or what lets `ip netns` work).
 #   hosts_possible            else $hosts_why says what is missing
@@ -62,7 +63,10 @@ hosts_mpirun() {
 
 hosts_down() {
     local i
-    for ((i = 0; i < hosts_count; i++)); do ip netns del "$hosts_id-h$i" 2>/dev/null; done
+    for ((i = 0; i < hosts_count; i++)); do
+        ip netns pids "$hosts_id-h$i" 2>/dev/null | xargs -r kill -KILL # whoever is still there, were we interrupted
+        ip netns del "$hosts_id-h$i" 2>/dev/null
+    done
     ip netns del "$hosts_id-switch" 2>/dev/null
     hosts_count=0
     rm -rf "$hosts_dir"
