@@ -2,12 +2,12 @@
  * comm.h - all ranks of a job, and the collectives they share.
  *
  * The one owner of MPI in a process: opened once by main(), handed to whoever needs the other ranks. It
- * belongs to one thread at a time (comm_thread.h). Every function that names "all ranks" is collective: each rank must call it, in the
- * same order, with the same sizes. MPI's errors are returned as sentences. Waiting polls and steps aside, so
- * more ranks than cores do not stand in each other's way; and while rank 0 waits it hears comm_fail of the
- * others, so that the sentence of a rank that fails becomes the error of rank 0's collective instead of a
- * hang. Ranks that
- * do not call the same, in the same order and with the same sizes, get an error that names both (order.h). After an error in a collective the ranks are no longer in step: report it and leave.
+ * belongs to one thread at a time (comm_thread.h). Every function that names "all ranks" is collective: each
+ * rank must call it, in the same order, with the same sizes; ranks that do not get an error that names both
+ * (order.h). MPI's errors are returned as sentences. Waiting polls and steps aside, so more ranks than cores do
+ * not stand in each other's way; and while rank 0 waits it hears comm_fail of the others, so that the sentence
+ * of a rank that fails becomes the error of rank 0's collective instead of a hang. After an error in a
+ * collective the ranks are no longer in step: report it and leave.
  */
 #ifndef RINGSIDE_COMM_COMM_H
 #define RINGSIDE_COMM_COMM_H
