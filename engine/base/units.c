@@ -1,7 +1,9 @@
 #include "engine/base/units.h"
 
 #include <ctype.h>
+#include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,23 +113,47 @@ bool units_flops(const char *text, double *flops)
 
 void units_show_seconds(double seconds, char *text, size_t size)
 {
-    if (seconds >= 1)
-        snprintf(text, size, "%.4g s", seconds);
-    else if (seconds >= 1e-3)
-        snprintf(text, size, "%.4g ms", seconds * 1e3);
-    else if (seconds >= 1e-6)
-        snprintf(text, size, "%.4g us", seconds * 1e6);
-    else
-        snprintf(text, size, "%.4g ns", seconds * 1e9);
+    static const struct {
+        double least, seconds;
+        const char *name;
+    } units[] = {{1000 * 86400.0, 365.25 * 86400, "years"},
+                 {2 * 86400.0, 86400, "days"},
+                 {1e4, 3600, "h"},
+                 {1, 1, "s"},
+                 {1e-3, 1e-3, "ms"},
+                 {1e-6, 1e-6, "us"},
+                 {DBL_MIN, 1e-9, "ns"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (fabs(seconds) >= units[i].least) {
+            snprintf(text, size, "%.4g %s", seconds / units[i].seconds, units[i].name);
+            return;
+        }
+    snprintf(text, size, "%.4g s", seconds);
+}
+
+/* Four digits and a prefix; how many characters the digits take, or a great many where that is not the whole value. */
+static size_t scale(double value, double base, const char *const *names, char *text, size_t size)
+{
+    char digits[32];
+    for (; names[1] && value >= 0.99995 * base; names++)
+        value /= base;
+    snprintf(digits, sizeof digits, "%.4g", value);
+    snprintf(text, size, "%s %s", digits, *names);
+    return strtod(digits, NULL) == value ? strlen(digits) : SIZE_MAX;
 }
 
 void units_show_rate(double bytes_per_s, char *text, size_t size)
 {
-    static const char *const names[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-    size_t i = 0;
-    while (bytes_per_s >= 1000 && i + 1 < sizeof names / sizeof *names) {
-        bytes_per_s /= 1000;
-        i++;
-    }
-    snprintf(text, size, "%.4g %s", bytes_per_s, names[i]);
+    static const char *const names[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s", NULL};
+    scale(bytes_per_s, 1000, names, text, size);
+}
+
+void units_show_bytes(double bytes, char *text, size_t size)
+{
+    static const char *const decimal[] = {"B", "kB", "MB", "GB", "TB", "PB", NULL};
+    static const char *const binary[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
+    char other[32];
+    size_t length = scale(bytes, 1000, decimal, text, size);
+    if (scale(bytes, 1024, binary, other, sizeof other) < length)
+        snprintf(text, size, "%s", other);
 }

@@ -19,9 +19,11 @@ bool units_bytes(const char *text, double *bytes);
 /* Operations a second: "15.7 TFLOP/s", "125T"; a plain number. */
 bool units_flops(const char *text, double *flops);
 
-/* "2.168 ms", "50 us": four digits and the unit that fits. */
+/* "2.168 ms", "50 us", "2.778 h", "40.31 days": four digits and the unit that fits. */
 void units_show_seconds(double seconds, char *text, size_t size);
 /* "1.25 GB/s" */
 void units_show_rate(double bytes_per_s, char *text, size_t size);
+/* "1 MiB", "100 MB", "104.9 MB": in powers of 1024 where that takes fewer digits to say all, else in powers of 1000. */
+void units_show_bytes(double bytes, char *text, size_t size);
 
 #endif
