@@ -76,8 +76,8 @@ static bool check_job(const struct sched_config *c, const struct sched_job *j, s
     if (j->procs > p->procs)
         return error_set(
             e, ERROR_INPUT,
-            "job %lld asks for %d processors and %s has %d: it could never start; give the cluster more "
-            "(--procs), or leave the job out",
+            "job %lld asks for %d processors and %s has %d: it could never start; give the cluster more, or "
+            "leave the job out",
             j->id, j->procs, c->partitions > 1 ? p->name : "the cluster", p->procs);
     if (p->max_time_s > 0 && j->limit_s > p->max_time_s)
         return error_set(e, ERROR_INPUT, "job %lld asks for %g s and partition %s allows %g s", j->id,

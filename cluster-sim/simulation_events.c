@@ -81,6 +81,10 @@ static void tell_notes(struct teller *to)
     note(to, "info", text);
     if (largest && *largest->note)
         note(to, "info", largest->note);
+    if (s->plan.t.overlap && !(s->plan.t.bucket_bytes > 0) && s->plan.t.data > 1)
+        note(to, "info",
+             "With buckets of 0 bytes all gradients are summed at once, so nothing of it overlaps with "
+             "backward.");
 }
 
 /* --- the sums --- */

@@ -52,6 +52,17 @@ static void check_job(lua_State *L, bool finite)
     lua_remove(L, 1);
 }
 
+static void need(lua_State *L, const char *key)
+{
+    if (lua_getfield(L, 1, key) == LUA_TNIL)
+        luaL_error(
+            L,
+            "simulate{...} lacks %s: a training takes cluster = and job =; what else can be asked is one "
+            "of storage =, checkpoint = and schedule =",
+            key);
+    lua_pop(L, 1);
+}
+
 /* What a check sees in place of a simulation that was only recorded. */
 static int recorded(lua_State *L)
 {
@@ -90,8 +101,8 @@ int lua_api_simulate(lua_State *L)
         {"storage", LUA_ARG_TABLE},  {"checkpoint", LUA_ARG_TABLE},
         {"schedule", LUA_ARG_TABLE}, {"cluster", LUA_ARG_TEXT | LUA_ARG_TABLE},
         {"label", LUA_ARG_TEXT},     {NULL, 0}};
-    static const struct lua_arg known[] = {{"cluster", LUA_ARG_TEXT | LUA_ARG_TABLE | LUA_ARG_NEEDED},
-                                           {"job", LUA_ARG_TABLE | LUA_ARG_NEEDED},
+    static const struct lua_arg known[] = {{"cluster", LUA_ARG_TEXT | LUA_ARG_TABLE},
+                                           {"job", LUA_ARG_TABLE},
                                            {"steps", LUA_ARG_WHOLE},
                                            {"tier", LUA_ARG_TEXT},
                                            {"seed", LUA_ARG_WHOLE},
@@ -107,8 +118,11 @@ int lua_api_simulate(lua_State *L)
         return luaL_error(L, "simulate: one question at a time: storage, checkpoint or schedule");
     lua_args_check(L, "simulate", questions ? asked : known);
     lua_settop(L, 1);
-    if (!questions)
+    if (!questions) {
+        need(L, "cluster");
+        need(L, "job");
         check_job(L, api->channel != NULL);
+    }
     lua_api_record(L, api, "simulate");
     if (!api->channel)
         return recorded(L);

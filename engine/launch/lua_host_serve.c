@@ -73,7 +73,9 @@ static const char *explain(struct nested *n)
     return *n->sentence ? n->sentence : "the run ended without saying why";
 }
 
-static void announce(struct lua_host *h, struct nested *n, const struct job *job, const char *state)
+/* told: the script's own error says what was wrong. */
+static void announce_as(struct lua_host *h, struct nested *n, const struct job *job, const char *state,
+                        bool told)
 {
     if (h->instant)
         return;
@@ -92,9 +94,14 @@ static void announce(struct lua_host *h, struct nested *n, const struct job *job
     if (n->done)
         json_object_set_new(event, "ok", json_boolean(nested_ok(n)));
     /* Of ranks that a script is run by, the cases say what was wrong. */
-    if (!strcmp(state, "ended") && !nested_ok(n) && job->kind != JOB_RANKS)
+    if (!strcmp(state, "ended") && !nested_ok(n) && job->kind != JOB_RANKS && !told)
         event_set_text(event, "reason", explain(n));
     sink_emit(h->sink, event, NULL);
+}
+
+static void announce(struct lua_host *h, struct nested *n, const struct job *job, const char *state)
+{
+    announce_as(h, n, job, state, false);
 }
 
 /* Starts the job as a run of its own. */
@@ -232,6 +239,19 @@ static json_t *allreduce(struct lua_host *h, const json_t *args, struct error *e
     return answer;
 }
 
+/* A mistake in the script's line, which is told with it. One in cluster{} has a line of its own, in the same file. */
+static void tell_mistake(struct nested *n, const json_t *cluster, struct error *e)
+{
+    const char *text = explain(n), *file = event_text(cluster, "file", "");
+    long long line = event_integer(cluster, "line", 0);
+    char place[PATH_MAX + 32];
+    int length = snprintf(place, sizeof place, "%s:%lld: ", file, line);
+    if (*file && line > 0 && !strncmp(text, place, (size_t)length))
+        error_set(e, ERROR_INPUT, "%s (the cluster of line %lld)", text + length, line);
+    else
+        error_set(e, ERROR_INPUT, "%s", text);
+}
+
 /* All figures of the simulated run's last event, beside its steps, buckets and the lines that say why. */
 static json_t *simulate(struct lua_host *h, const json_t *args, struct error *e)
 {
@@ -241,9 +261,10 @@ static json_t *simulate(struct lua_host *h, const json_t *args, struct error *e)
     const char *key;
     if (lua_host_sim_job(args, &job, e) && find_model(h, job.sim.model, job.sim.layers, e) &&
         start(h, &job, &n, e) && follow(h, &n, e)) {
-        announce(h, &n, &job, "ended");
-        if (n.done && event_integer(n.done, "exit_code", 0) == ERROR_INPUT) {
-            error_set(e, ERROR_INPUT, "%s", explain(&n)); /* a mistake in the script's line */
+        bool mistake = n.done && event_integer(n.done, "exit_code", 0) == ERROR_INPUT;
+        announce_as(h, &n, &job, "ended", mistake);
+        if (mistake) {
+            tell_mistake(&n, job.sim.cluster, e);
             goto out;
         }
         answer = json_object();

@@ -119,6 +119,23 @@ static bool take_straggler(const json_t *table, struct job *job, struct error *e
     return take_known(straggler, "straggler", parts, job, e);
 }
 
+/* What 0 would mean is what the job has without the key; so who writes it means something else. */
+static bool check_zeros(const json_t *table, struct error *e)
+{
+    static const struct {
+        const char *key, *without;
+    } none[] = {
+        {"ranks", "1 or more; without it the whole cluster trains"},
+        {"rate", "samples a second above 0; without it the rate follows from the device's data sheet"},
+        {"input", "samples a second above 0; without it data holds nobody up"}};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        const json_t *value = json_object_get(table, none[i].key);
+        if (json_is_number(value) && json_number_value(value) == 0)
+            return error_set(e, ERROR_INPUT, "job: %s = 0: expected %s", none[i].key, none[i].without);
+    }
+    return true;
+}
+
 bool lua_host_sim_job(const json_t *args, struct job *job, struct error *e)
 {
     static const struct taken whole[] = {
@@ -147,7 +164,7 @@ bool lua_host_sim_job(const json_t *args, struct job *job, struct error *e)
             job->sim.ask = json_pack("{sO}", *ask, json_object_get(args, *ask));
             return take(args, whole, job, e) && job_validate(job, e);
         }
-    return take(table, parts, job, e) && take_model(table, &job->sim, e) && take_optimizer(table, job, e) &&
-           take_bucket(table, job, e) && take_data(table, job, e) && take_straggler(table, job, e) &&
-           take(args, whole, job, e) && job_validate(job, e);
+    return check_zeros(table, e) && take(table, parts, job, e) && take_model(table, &job->sim, e) &&
+           take_optimizer(table, job, e) && take_bucket(table, job, e) && take_data(table, job, e) &&
+           take_straggler(table, job, e) && take(args, whole, job, e) && job_validate(job, e);
 }

@@ -123,7 +123,7 @@ bool plan_make(struct plan *p, const struct job *job, const char *dir, struct er
         p->replay = true;
     } else if (job->kind == JOB_SCRIPT || job->kind == JOB_CHECK) {
         worker = "--lua-host";
-        p->script = true;
+        p->check = job->kind == JOB_CHECK;
     } else if (job->kind == JOB_RANKS && job->rank_script.coroutines) {
         worker = "--coroutine-ranks";
     } else if (job->kind == JOB_SIM) {

@@ -23,7 +23,7 @@ struct plan {
     int ranks;       /* processes that mpirun starts; 0: the worker is one process of ours */
     int slots;       /* of this node's cap on ranks; 0: exempt */
     int nice;        /* 0: as it is */
-    bool script;     /* a script or check: that it ends with "no" is no failure of the run */
+    bool check;      /* of an exercise: that it ends with "no" is no failure of the run */
     bool replay;     /* events keep the recording's times */
     bool simulated;  /* events keep the simulation's times */
     double silent_s; /* rank 0 may be silent this long */

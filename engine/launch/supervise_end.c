@@ -81,11 +81,11 @@ bool supervisor_conclude(struct supervisor *s)
         remove_unfinished(s);
     }
     bool exited_well = s->worker.ended && WIFEXITED(s->worker.status) && WEXITSTATUS(s->worker.status) == 0;
-    /* A script's own "no", or the recording of a run that failed: it ran to its end all the same. */
+    /* A check's "no", or the recording of a run that failed: it ran to its end all the same. */
     bool answered = s->done && s->worker.ended && WIFEXITED(s->worker.status);
     bool ok = exited_well && json_object_get(s->done, "ok") != json_false() && !s->stream_broken;
     enum run_state state = ok ? RUN_DONE : RUN_FAILED;
-    if ((s->plan->script || s->plan->replay) && answered && !s->stream_broken && s->stage == STAGE_RUN)
+    if ((s->plan->check || s->plan->replay) && answered && !s->stream_broken && s->stage == STAGE_RUN)
         state = RUN_DONE;
     if (s->cancelled && !s->stream_broken) {
         state = RUN_CANCELLED, ok = false;

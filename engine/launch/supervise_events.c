@@ -106,6 +106,15 @@ bool supervisor_beat(struct supervisor *s, enum run_state state)
     return false;
 }
 
+/* A run that this script asked for has failed: why is why the script does, where it says no more itself. */
+static void take_nested(struct supervisor *s, const json_t *event)
+{
+    const char *reason = event_text(event, "reason", "");
+    if (*reason)
+        snprintf(s->sentence, sizeof s->sentence, "%s %s: %s", event_text(event, "kind", "run"),
+                 event_text(event, "run", "?"), reason);
+}
+
 void supervisor_take_event(void *self, char *line, size_t length)
 {
     struct supervisor *s = self;
@@ -127,6 +136,8 @@ void supervisor_take_event(void *self, char *line, size_t length)
         s->done = event;
         return;
     }
+    if (!strcmp(name, "nested") && json_is_false(json_object_get(event, "ok")))
+        take_nested(s, event);
     bool is_fault = !strcmp(name, "fault") && strcmp(event_text(event, "kind", ""), "slow") != 0;
     if (is_fault && s->stage >= STAGE_TERM) { /* that ranks end now is no news */
         json_decref(event);

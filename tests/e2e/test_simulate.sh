@@ -108,6 +108,27 @@ for text in "job{...} does not know 'btch'; did you mean 'batch'?" "simulate{...
 done
 says "a model that does not fit is told" "fits	false	false	a rank needs "
 
+# A mistake in simulate{} is told once, with the script's line, and the script's run has failed.
+script mistake <<'LUA'
+simulate{ cluster = cluster{ nodes = 2, topology = "torus:3x3", bandwidth = "10Gb/s" }, job = { ranks = 2 } }
+LUA
+expect "a mistake in a cluster" 2 "$ringside" run "$scratch/mistake.lua"
+says "its file and line" "mistake.lua:1: cluster: topology"
+check "told once" test "$(grep -c 'has 9 ports' <<<"$err")" = 1
+says "whose run has failed" ": failed"
+out=$("$ringside" runs list | grep mistake)
+says "as the script's has" "failed"
+for job in "ranks = 0" "rate = 0" "input = 0"; do
+    script zero <<LUA
+simulate{ cluster = "horovod-vm", job = { $job } }
+LUA
+    expect "$job" 2 "$ringside" run "$scratch/zero.lua"
+    says "is told" "job: $job: expected"
+done
+script lacks <<<'simulate{ job = { ranks = 2 } }'
+expect "no cluster" 2 "$ringside" run "$scratch/lacks.lua"
+says "what simulate{} takes" "storage =, checkpoint = and schedule ="
+
 # Data from the cluster's storage, clusters by name, and tables that serve train{} as well.
 script named <<'LUA'
 local r = simulate{ cluster = "horovod-vm", job = { model = "resnet101", batch = 64, lr = 0.1, epochs = 90, allreduce = "auto",

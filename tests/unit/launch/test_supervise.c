@@ -370,16 +370,28 @@ static void test_long_lines_and_broken_bytes(void **state)
     json_decref(list);
 }
 
-static void test_scripts_answer_no(void **state)
+static void test_checks_answer_no(void **state)
 {
     struct fixture *f = *state;
-    f->plan.script = true;
+    f->plan.check = true;
     shell(f, "echo '{\"ev\":\"done\",\"ok\":false}'; exit 1");
     assert_int_equal(run(f), 1);
     assert_int_equal(status_of(f).state, RUN_DONE);
     json_t *list = events(f);
     assert_true(json_is_false(json_object_get(find(list, "done", 0), "ok")));
     json_decref(list);
+}
+
+/* A script whose run failed has failed, for that run's reason. */
+static void test_scripts_fail_with_their_runs(void **state)
+{
+    struct fixture *f = *state;
+    shell(f,
+          "echo '{\"ev\":\"nested\",\"run\":\"r1\",\"kind\":\"sim\",\"state\":\"ended\",\"ok\":false,"
+          "\"reason\":\"it does not fit\"}'; echo '{\"ev\":\"done\",\"ok\":false,\"exit_code\":1}'; exit 1");
+    assert_int_equal(run(f), 1);
+    assert_int_equal(status_of(f).state, RUN_FAILED);
+    assert_string_equal(status_of(f).reason, "sim r1: it does not fit");
 }
 
 static void test_unfinished_checkpoints_go(void **state)
@@ -436,7 +448,8 @@ int main(void)
         TEST(test_killed_supervisor_is_lost),
         TEST(test_one_supervisor_a_run),
         TEST(test_long_lines_and_broken_bytes),
-        TEST(test_scripts_answer_no),
+        TEST(test_checks_answer_no),
+        TEST(test_scripts_fail_with_their_runs),
         TEST(test_unfinished_checkpoints_go),
         TEST(test_a_folder_that_is_removed),
     };
