@@ -48,6 +48,10 @@ enum { TIMELINE_MOST_RANKS = 64 }; /* that are drawn */
  */
 bool timeline_draw(const struct trace_data *d, long step, int columns, FILE *to, struct error *e);
 
+/* Of a trace whose steps are operations each (`ringside allreduce`): a table of them; and one, named. */
+void timeline_operations(const struct trace_data *d, FILE *to);
+void timeline_name_operation(const struct trace_data *d, long step, FILE *to);
+
 /* All of it as text. */
 bool timeline_print(const struct trace_data *d, long step, int columns, FILE *to, struct error *e);
 /* Its figures as events on standard output, `trace_rank` and `trace_layer`. */

@@ -47,7 +47,7 @@ static const struct {
     [TRACE_OPTIMIZER] = {'O', "optimizer"},
     [TRACE_ALLREDUCE] = {'A', "allreduce"},
     [TRACE_WAIT] = {'w', "waiting"},
-    [TRACE_BETWEEN] = {'-', "between steps"},
+    [TRACE_BETWEEN] = {'-', "between"},
     [TRACE_IDLE] = {'.', "idle"},
     [TRACE_HOP] = {'h', NULL},
 };
@@ -178,10 +178,16 @@ bool timeline_draw(const struct trace_data *d, long step, int columns, FILE *to,
 
 enum { LAYERS_SHOWN = 8 };
 
-static void print_ranks(const struct timeline *t, FILE *to)
+/* Of `ringside allreduce`: its steps are operations. */
+static bool has_operations(const struct trace_data *d)
 {
-    fprintf(to, "\n%4s %12s %7s %7s %7s %7s %7s %7s %7s\n", "rank", "a step", "compute", "exposed", "hidden",
-            "data", "between", "idle", "waiting");
+    return strcmp(d->job, "allreduce") == 0;
+}
+
+static void print_ranks(const struct timeline *t, bool operations, FILE *to)
+{
+    fprintf(to, "\n%4s %12s %7s %7s %7s %7s %7s %7s %7s\n", "rank", operations ? "an operation" : "a step",
+            "compute", "exposed", "hidden", "data", "between", "idle", "waiting");
     for (int i = 0; i < t->rank_count; i++) {
         const struct timeline_rank *r = &t->ranks[i];
         fprintf(to, "%4d %9.3f ms", r->rank, 1e3 * r->step_s);
@@ -190,9 +196,11 @@ static void print_ranks(const struct timeline *t, FILE *to)
             fprintf(to, " %5.1f %%", 100 * shares[k]);
         fputc('\n', to);
     }
-    fputs("exposed, hidden: communication while nothing is computed, and beside computing; between: tests,\n"
-          "checkpoints, events between steps; waiting: in collectives, until the last rank has come\n",
-          to);
+    fprintf(to,
+            "exposed, hidden: communication while nothing is computed, and beside computing; between: %s; "
+            "waiting: in collectives, until the last rank has come\n",
+            operations ? "checks,\nwarm-ups, comparison of the ranks' times"
+                       : "tests,\ncheckpoints, events between steps");
 }
 
 static void print_layers(const struct timeline *t, FILE *to)
@@ -217,23 +225,29 @@ static void print_layers(const struct timeline *t, FILE *to)
 bool timeline_print(const struct trace_data *d, long step, int columns, FILE *to, struct error *e)
 {
     struct timeline t;
+    bool operations = has_operations(d);
     if (!timeline_sum_up(d, &t, e))
         return false;
     fprintf(to,
-            "steps %ld to %ld of %d rank%s; clocks differ by up to %.3g us and were set right, to within "
+            "%s %ld to %ld of %d rank%s; clocks differ by up to %.3g us and were set right, to within "
             "%.3g us\n",
-            d->first_step, d->last_step, t.rank_count, t.rank_count == 1 ? "" : "s", 1e6 * d->offset_s,
-            1e6 * d->bound_s);
+            operations ? "operations" : "steps", d->first_step, d->last_step, t.rank_count,
+            t.rank_count == 1 ? "" : "s", 1e6 * d->offset_s, 1e6 * d->bound_s);
     if (*d->slowed)
         fprintf(to, "%s\n", d->slowed);
     if (d->incomplete)
         fputs("the run failed: this is only what rank 0 saw\n", to);
     if (d->dropped)
         fprintf(to, "%ld spans found no room and are missing\n", d->dropped);
-    print_ranks(&t, to);
+    print_ranks(&t, operations, to);
     print_layers(&t, to);
     timeline_free(&t);
-    fprintf(to, "\nstep %ld\n", step);
+    if (operations) {
+        timeline_operations(d, to);
+        timeline_name_operation(d, step, to);
+    } else {
+        fprintf(to, "\nstep %ld\n", step);
+    }
     return timeline_draw(d, step, columns, to, e);
 }
 

@@ -168,7 +168,7 @@ int64_t trace_now(const struct trace_lane *lane)
     return open_step(lane) ? trace_clock(lane->trace) : 0;
 }
 
-static void put(struct trace *t, const struct trace_span *span)
+static void keep(struct trace *t, const struct trace_span *span)
 {
     int i = atomic_fetch_add_explicit(&t->count, 1, memory_order_relaxed);
     if (i < t->room) {
@@ -179,7 +179,7 @@ static void put(struct trace *t, const struct trace_span *span)
     atomic_fetch_add_explicit(&t->dropped, 1, memory_order_relaxed);
 }
 
-static int64_t record(struct trace_lane *lane, int64_t began, struct trace_span span)
+int64_t trace_put(struct trace_lane *lane, int64_t began, struct trace_span span)
 {
     span.step = open_step(lane);
     if (began == 0 || span.step == 0)
@@ -188,21 +188,22 @@ static int64_t record(struct trace_lane *lane, int64_t began, struct trace_span 
     span.t0 = began;
     span.t1 = now > began ? now : began; /* the clock may be set back */
     span.lane = lane->number;
-    put(lane->trace, &span);
+    keep(lane->trace, &span);
     return span.t1;
 }
 
 int64_t trace_span(struct trace_lane *lane, int64_t began, enum trace_kind kind, int name)
 {
-    return record(lane, began,
-                  (struct trace_span){
-                      .kind = (uint8_t)kind, .name = (int16_t)name, .bytes = -1, .bucket = -1, .algo = -1});
+    return trace_put(
+        lane, began,
+        (struct trace_span){
+            .kind = (uint8_t)kind, .name = (int16_t)name, .bytes = -1, .bucket = -1, .algo = -1});
 }
 
 int64_t trace_reduce(struct trace_lane *lane, int64_t began, enum trace_kind kind, int bucket, int64_t bytes,
                      int algo)
 {
-    return record(
+    return trace_put(
         lane, began,
         (struct trace_span){
             .kind = (uint8_t)kind, .name = -1, .bytes = bytes, .bucket = bucket, .algo = (int16_t)algo});
@@ -216,7 +217,7 @@ void trace_add(struct trace_lane *lane, double began, double ended, struct trace
     span.t0 = llround((began - 1e-9 * (double)lane->trace->started) * 1e9);
     span.t1 = span.t0 + (ended > began ? llround((ended - began) * 1e9) : 0);
     span.lane = lane->number;
-    put(lane->trace, &span);
+    keep(lane->trace, &span);
 }
 
 void trace_get_head(const struct trace *t, struct trace_head *head)

@@ -92,10 +92,15 @@ int64_t trace_now(const struct trace_lane *lane);
  * nothing and returns 0.
  */
 int64_t trace_span(struct trace_lane *lane, int64_t began, enum trace_kind kind, int name);
+/* The same of a span with name, size and whatever else; times, step and lane are filled in. */
+int64_t trace_put(struct trace_lane *lane, int64_t began, struct trace_span span);
 /* An allreduce, or the wait for one. algo: trace_name; bucket -1: there is only one. */
 int64_t trace_reduce(struct trace_lane *lane, int64_t began, enum trace_kind kind, int bucket, int64_t bytes,
                      int algo);
-/* One whose times are known (seconds since the epoch, as sink_clock has them); step and lane are filled in. */
+/*
+ * A transfer whose times are known (seconds since the epoch, as sink_clock has them: a double of that size is exact
+ * to 0.24 us, too coarse for a span that has to begin where another ends); step and lane are filled in.
+ */
 void trace_add(struct trace_lane *lane, double began, double ended, struct trace_span span);
 
 /* --- for those who write it --- */

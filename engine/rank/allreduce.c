@@ -66,11 +66,13 @@ struct bench {
     struct hop_log *log;
     struct tracing *tracing; /* NULL: nothing is recorded */
     struct trace_lane *lane;
-    long traced;    /* operations so far, */
-    int trace_each; /* timed ones of each case */
-    double *times;  /* [case][iteration] */
-    double *tuned;  /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
-    long op_count;  /* operations sampled so far */
+    long traced;           /* operations so far, */
+    int trace_each;        /* timed ones of each case */
+    int64_t left;          /* the trace's clock when the last one ended */
+    const char *meanwhile; /* what is done since then */
+    double *times;         /* [case][iteration] */
+    double *tuned; /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
+    long op_count; /* operations sampled so far */
     bool stopped, right;
 };
 
@@ -87,26 +89,35 @@ static bool operate(struct bench *b, const struct one *one, const struct area *x
 
 static bool trace_begins(struct bench *b, struct error *e)
 {
-    return tracing_step(b->tracing, ++b->traced, NULL, e);
+    if (!tracing_step(b->tracing, ++b->traced, NULL, e))
+        return false;
+    if (b->left && trace_now(b->lane))
+        trace_span(b->lane, b->left, TRACE_BETWEEN, trace_name(tracing_trace(b->tracing), b->meanwhile));
+    return true;
 }
 
-/* After it has ended. began: of the step that is one operation in the trace, with the barrier before it. */
-static void trace_operation(struct bench *b, const struct one *one, const struct area *x, int repeats,
-                            int64_t began, double from, double to)
+/* What is to be said of an operation, before it begins. */
+static struct trace_span trace_describes(const struct bench *b, const struct one *one, const struct area *x,
+                                         int repeats)
 {
     struct trace *trace = tracing_trace(b->tracing);
     char name[48];
-    if (!began)
-        return;
+    if (!trace_now(b->lane))
+        return (struct trace_span){0};
     snprintf(name, sizeof name, repeats > 1 ? "%s x %d" : "%s", collective_name(b->op), repeats);
-    trace_add(b->lane, from, to,
-              (struct trace_span){.kind = TRACE_ALLREDUCE,
-                                  .name = (int16_t)trace_name(trace, name),
-                                  .algo = (int16_t)trace_name(trace, one->chosen ? one->chosen : one->algo),
-                                  .bucket = -1,
-                                  .bytes = (int64_t)x->bytes});
-    trace_span(b->lane, began, TRACE_STEP, -1);
-    trace_pause(trace);
+    return (struct trace_span){.kind = TRACE_ALLREDUCE,
+                               .name = (int16_t)trace_name(trace, name),
+                               .algo = (int16_t)trace_name(trace, one->chosen ? one->chosen : one->algo),
+                               .bucket = -1,
+                               .bytes = (int64_t)x->bytes};
+}
+
+/* Closes the step that is one operation in the trace, with the barrier before it. */
+static void trace_ends(struct bench *b, int64_t began, const char *meanwhile)
+{
+    b->left = trace_span(b->lane, began, TRACE_STEP, -1);
+    b->meanwhile = meanwhile;
+    trace_pause(tracing_trace(b->tracing));
 }
 
 static bool open_trace(struct bench *b, struct error *e)
@@ -136,17 +147,17 @@ static bool check_one(struct bench *b, struct one *one, const struct area *x, st
     bool sample = strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
     if (!trace_begins(b, e))
         return false;
+    struct trace_span about = trace_describes(b, one, x, 1);
     int64_t traced = trace_now(b->lane);
     if (!comm_barrier(b->comm, e))
         return false;
-    trace_span(b->lane, traced, TRACE_WAIT, -1);
-    double began = sink_clock();
+    int64_t began = trace_span(b->lane, traced, TRACE_WAIT, -1);
     if (!operate(b, one, x, sample ? b->log : NULL, e))
         return false;
-    double ended = sink_clock();
+    trace_put(b->lane, began, about);
     if (sample)
         hop_log_trace(b->log, b->lane);
-    trace_operation(b, one, x, 1, traced, began, ended);
+    trace_ends(b, traced, "check and warm-up");
     /* A broadcast along a tree is no tree allreduce to draw. */
     const char *drawn = b->op == ALLREDUCE ? one->algo : collective_name(b->op);
     if (sample && !hop_log_emit(b->comm, b->log, b->op_count++, drawn, b->sink, e))
@@ -160,16 +171,19 @@ static bool check_one(struct bench *b, struct one *one, const struct area *x, st
 static bool time_one(struct bench *b, const struct one *one, const struct area *x, int repeats, bool look,
                      double *time, struct error *e)
 {
+    struct trace_span about = trace_describes(b, one, x, repeats);
     int64_t traced = trace_now(b->lane);
     if (!comm_barrier(b->comm, e))
         return false;
-    trace_span(b->lane, traced, TRACE_WAIT, -1);
+    int64_t began = trace_span(b->lane, traced, TRACE_WAIT, -1);
     double begin = sink_clock();
     for (int k = 0; k < repeats; k++)
         if (!operate(b, one, x, NULL, e))
             return false;
     double end = sink_clock(), most[2] = {(end - begin) / repeats, 0};
-    trace_operation(b, one, x, repeats, traced, begin, end);
+    trace_put(b->lane, began, about);
+    if (traced)
+        trace_ends(b, traced, "comparing the ranks' times");
     if (look && comm_rank(b->comm) == 0 && rundir_stop_requested(b->rundir))
         most[1] = 1;
     if (!comm_max_double(b->comm, most, 2, e))
@@ -270,6 +284,7 @@ static bool measure(struct bench *b, int size, const struct area *x, struct erro
             if (!time_one(b, &b->cases[k], x, repeats, look, &b->times[k * most + done], e))
                 return false;
         }
+    b->meanwhile = "report and next size";
     for (int k = 0; k < b->case_count && !b->stopped; k++) {
         double time = timing_median(b->times + k * most, done); /* sorts them */
         if (b->tuned)

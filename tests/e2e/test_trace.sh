@@ -130,7 +130,24 @@ check "and says that this is all" grep -q '^the run failed: this is only what ra
 
 expect "an allreduce's operations" 0 "$ringside" allreduce --algo ring,tree --bytes 1K,1M --iters 4 --trace 12 --label sums
 expect "are told, too" 0 "$ringside" runs trace sums
-check "12 of them" grep -q '^steps 1 to 12 of 2 ranks' <<<"$out"
+check "12 of them" grep -q '^operations 1 to 12 of 2 ranks' <<<"$out"
+check "each algorithm at each size" test "$(grep -cE '^allreduce( x 10)? +(ring|tree) +1.00 [KM]iB +[0-9]+( +[0-9.]+ ms){3}$' <<<"$out")" = 6
+check "and one of them drawn by its name" grep -qE '^operation [0-9]+: allreduce( x 10)? of 1.00 [KM]iB by (ring|tree)$' <<<"$out"
+check "their spans and what lies between account for the time, and each is as long as it was" python3 - "$(ls -d "$runs"/*-sums)/trace.json" <<'END'
+import json, statistics, sys
+spans = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e["ph"] == "X" and e["tid"] == 0]
+for rank in (0, 1):
+    mine = [e for e in spans if e["pid"] == rank]
+    of = {c: [e for e in mine if e["cat"] == c] for c in ("step", "wait", "allreduce", "between", "idle")}
+    assert len(of["step"]) == len(of["wait"]) == len(of["allreduce"]) == 12 and len(of["between"]) == 11, rank
+    for step, wait, sum_ in zip(of["step"], of["wait"], of["allreduce"]):
+        assert abs(wait["ts"] + wait["dur"] - sum_["ts"]) < 0.01, "the sum begins where the barrier ends"
+    left = [s["dur"] - w["dur"] - a["dur"] for s, w, a in zip(of["step"], of["wait"], of["allreduce"])]
+    assert statistics.median(l / s["dur"] for l, s in zip(left, of["step"])) < 0.1, (rank, left)
+    assert all(e["name"] != "between steps" for e in of["between"])
+    whole = mine[-1]["ts"] + mine[-1]["dur"] - mine[0]["ts"]
+    assert sum(e["dur"] for e in of["idle"]) < 0.3 * whole, rank
+END
 head -c 3000 "$(ls -d "$runs"/*-sums)/trace.json" >"$scratch/torn"
 cp "$scratch/torn" "$(ls -d "$runs"/*-sums)/trace.json"
 expect "a torn file" 2 "$ringside" runs trace sums
