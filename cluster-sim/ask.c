@@ -20,7 +20,7 @@ static bool ask_storage(const json_t *o, const json_t *cluster, json_t *event, c
     bool ok = storage_from_json(o, there ? &p : NULL, &s, &load, e) && storage_simulate(&s, &load, &r, e) &&
               (*why = storage_explain(&s, &load, &r, e));
     if (ok)
-        storage_to_json(&load, &r, event);
+        storage_to_json(&s, &load, &r, event);
     if (there)
         platform_free(&p);
     return ok;

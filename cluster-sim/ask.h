@@ -34,7 +34,8 @@ bool storage_from_json(const json_t *o, const struct platform *platform, struct 
                        struct storage_load *load, struct error *e);
 /* ImageNet's training set as small files, one client on 10 Gb/s with eight readers, two epochs. */
 void storage_defaults(struct storage_load *load);
-void storage_to_json(const struct storage_load *load, const struct storage_result *r, json_t *event);
+void storage_to_json(const struct storage_system *s, const struct storage_load *load,
+                     const struct storage_result *r, json_t *event);
 
 bool checkpoint_from_json(const json_t *o, struct checkpointing *c, struct error *e);
 /* 720 hours of work, and nodes that fail as Llama 3's did. */

@@ -1,6 +1,7 @@
 #include "cluster-sim/checkpointing.h"
 
 #include "engine/base/random.h"
+#include "engine/base/units.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -157,6 +158,21 @@ bool checkpoint_simulate(const struct checkpointing *c, struct checkpoint_result
     if (c->runs > 0)
         run_many(c, r);
     return true;
+}
+
+void checkpoint_note(const struct checkpointing *c, const struct checkpoint_result *r, char *text,
+                     size_t size)
+{
+    char wanted[32], work[32];
+    double interval = c->interval_s > 0 ? c->interval_s : r->daly_s;
+    *text = '\0';
+    if (interval <= c->work_s)
+        return;
+    units_show_seconds(interval, wanted, sizeof wanted);
+    units_show_seconds(c->work_s, work, sizeof work);
+    snprintf(text, size,
+             "%s interval of %s is longer than the work of %s: there is one checkpoint, at its end",
+             c->interval_s > 0 ? "the" : "Daly's", wanted, work);
 }
 
 const char *checkpoint_bottleneck(const struct checkpoint_result *r)

@@ -24,6 +24,7 @@
 
 #include "engine/base/error.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct checkpointing {
@@ -55,6 +56,10 @@ double checkpoint_daly(double checkpoint_s, double mtbf_s);
 double checkpoint_best(double checkpoint_s, double mtbf_s);
 
 bool checkpoint_simulate(const struct checkpointing *c, struct checkpoint_result *r, struct error *e);
+
+/* Where the interval that is asked for is cut to the work, a sentence on that; else "". */
+void checkpoint_note(const struct checkpointing *c, const struct checkpoint_result *r, char *text,
+                     size_t size);
 
 /* What takes the most of the time that is no work. */
 const char *checkpoint_bottleneck(const struct checkpoint_result *r);

@@ -42,11 +42,18 @@ bool checkpoint_from_json(const json_t *o, struct checkpointing *c, struct error
         field_seconds(o, "interval", &c->interval_s, e) && field_whole(o, "runs", 0, 10000000, &c->runs, e) &&
         field_whole(o, "seed", 0, 2000000000, &seed, e);
     c->seed = (uint64_t)seed;
+    if (ok && json_object_get(o, "interval") && c->interval_s == 0)
+        return error_set(e, ERROR_INPUT, "interval: expected a time above 0; without it, it is Daly's");
     return ok;
 }
 
 void checkpoint_to_json(const struct checkpointing *c, const struct checkpoint_result *r, json_t *event)
 {
+    char note[160];
+    checkpoint_note(c, r, note, sizeof note);
+    event_set_text(event, "tier", "closed");
+    if (*note)
+        event_set_text(event, "note", note);
     event_set_number(event, "expected_s", r->wall_s);
     event_set_integer(event, "nodes", c->nodes);
     event_set_number(event, "work_s", c->work_s);

@@ -165,6 +165,7 @@ void schedule_to_json(const struct sched_config *c, const struct workload *w, co
     event_set_integer(event, "procs", r->procs);
     event_set_integer(event, "jobs", r->count);
     event_set_integer(event, "left_out", w->left_out);
+    event_set_text(event, "tier", "events");
     event_set_number(event, "mean_wait_s", r->mean_wait_s);
     event_set_number(event, "median_wait_s", r->median_wait_s);
     event_set_number(event, "longest_wait_s", r->longest_wait_s);
@@ -216,8 +217,9 @@ bool ask_schedule(const json_t *o, json_t *event, char **why, struct error *e)
     double all = name && ok ? swf_header_number(&trace, "MaxProcs", 0) : 0;
     ok = ok && read_config(o, all >= 1 && all <= SCHED_MAX_PROCS ? (int)all : 0, &c, e) &&
          (!name ||
-          workload_from_trace(&trace, c.partitions, json_is_true(json_object_get(o, "exact")), &w, e)) &&
-         w.jobs && sched_run(&c, w.jobs, w.count, name, &r, e) && (*why = sched_explain(&c, w.jobs, &r, e));
+          (workload_from_trace(&trace, c.partitions, json_is_true(json_object_get(o, "exact")), &w, e) &&
+           workload_usable(&w, name, e))) &&
+         sched_run(&c, w.jobs, w.count, name, &r, e) && (*why = sched_explain(&c, w.jobs, &r, e));
     if (ok) {
         schedule_to_json(&c, &w, &r, event);
         put_jobs(&w, &r, event);

@@ -1,5 +1,7 @@
 #include "cluster-sim/storage.h"
 
+#include "engine/base/units.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,6 +172,8 @@ static bool check(const struct storage_system *s, const struct storage_load *l, 
     if (l->clients < 1 || l->readers < 1 || l->epochs < 1)
         return error_set(e, ERROR_INPUT,
                          "reading takes at least one client, one read in flight and one epoch");
+    if (l->warm && l->cache_bytes == 0)
+        return error_set(e, ERROR_INPUT, "a warm cache must have a size, but cache is 0 bytes");
     if (!(l->memory_bytes_per_s > 0) || !(l->cache_bytes >= 0) || !(l->client_link_bytes_per_s >= 0) ||
         !(l->compute_files_per_s >= 0))
         return error_set(e, ERROR_INPUT,
@@ -198,5 +202,35 @@ bool storage_simulate(const struct storage_system *s, const struct storage_load 
     double later = load->prefetch ? fmax(r->later.time_s, compute) : r->later.time_s + compute;
     r->total_s = r->stage.time_s + first + (load->epochs - 1) * later;
     r->data_share = r->total_s > 0 ? 1 - load->epochs * compute / r->total_s : 0;
-    return true;
+    return isfinite(r->total_s) ||
+           error_set(e, ERROR_INPUT, "reading would take longer than a number can say; the bottleneck: %s",
+                     storage_station_name(r->first.bottleneck));
+}
+
+bool storage_takes(const struct storage_system *s, bool stripes, const char *name, struct error *e)
+{
+    if (stripes)
+        return s->kind == STORAGE_PARALLEL ||
+               error_set(e, ERROR_INPUT,
+                         "%s: only a parallel file system lays a file in stripes on several targets", name);
+    return s->kind != STORAGE_LOCAL ||
+           error_set(e, ERROR_INPUT, "%s: local disks have no server and no network on the way to it", name);
+}
+
+void storage_note(const struct storage_system *s, const struct storage_load *load,
+                  const struct storage_result *r, char *text, size_t size)
+{
+    char file[32], stripe[32];
+    *text = '\0';
+    if (s->kind != STORAGE_PARALLEL || load->stage || r->pieces >= s->stripe_count)
+        return;
+    units_show_bytes(load->file_bytes, file, sizeof file);
+    units_show_bytes(s->stripe_bytes, stripe, sizeof stripe);
+    snprintf(text, size,
+             "a stripe count of %d is the same as %g here: a file of %s makes %.6g stripe%s of %s, and there "
+             "%s %d "
+             "target%s",
+             s->stripe_count, r->pieces, file, ceil(load->file_bytes / s->stripe_bytes),
+             load->file_bytes > s->stripe_bytes ? "s" : "", stripe, s->targets > 1 ? "are" : "is", s->targets,
+             s->targets > 1 ? "s" : "");
 }

@@ -112,6 +112,14 @@ bool storage_of_platform(const struct platform *p, struct storage_system *s, str
 bool storage_simulate(const struct storage_system *s, const struct storage_load *load,
                       struct storage_result *r, struct error *e);
 
+/* ERROR_INPUT where a figure, by its option's name, is given that this kind has no use for: of stripes, where it is no
+ * parallel file system; else of a server or of the way to it, where the disks are local. */
+bool storage_takes(const struct storage_system *s, bool stripes, const char *name, struct error *e);
+
+/* Where a file lies on fewer targets than the stripe count says, a sentence on why; else "". */
+void storage_note(const struct storage_system *s, const struct storage_load *load,
+                  const struct storage_result *r, char *text, size_t size);
+
 /* h for a cache with room for a part c of the files that n clients share out anew every epoch. */
 double storage_hits(double c, int n, enum storage_order order);
 

@@ -63,6 +63,20 @@ static bool preset(const json_t *o, const char *key, bool local, struct storage_
     return true;
 }
 
+/* Figures that the kind has no use for are no figures. */
+static bool takes_all(const json_t *o, const struct storage_system *s, struct error *e)
+{
+    static const struct {
+        const char *key;
+        bool stripes;
+    } keys[] = {{"stripe_count", true}, {"stripe", true},       {"servers", false},
+                {"link", false},        {"client_link", false}, {"opens_per_s", false}};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (json_object_get(o, keys[i].key) && !storage_takes(s, keys[i].stripes, keys[i].key, e))
+            return false;
+    return true;
+}
+
 bool storage_from_json(const json_t *o, const struct platform *platform, struct storage_system *s,
                        struct storage_load *load, struct error *e)
 {
@@ -101,6 +115,7 @@ bool storage_from_json(const json_t *o, const struct platform *platform, struct 
         field_bytes(o, "stripe", &s->stripe_bytes, e) && field_rate(o, "read", &s->target_bytes_per_s, e) &&
         field_rate(o, "link", &s->server_link_bytes_per_s, e) && field_seconds(o, "seek", &s->seek_s, e) &&
         field_seconds(o, "open", &s->open_s, e) && field_number(o, "opens_per_s", &s->metadata_per_s, e);
+    ok = ok && takes_all(o, s, e);
     load->order = order ? STORAGE_SHUFFLED : STORAGE_SEQUENTIAL;
     load->share = (enum storage_share)share;
     return ok;
@@ -120,8 +135,14 @@ static void put_pass(json_t *event, const char *name, const struct storage_pass 
     json_object_set_new(event, name, pass);
 }
 
-void storage_to_json(const struct storage_load *load, const struct storage_result *r, json_t *event)
+void storage_to_json(const struct storage_system *s, const struct storage_load *load,
+                     const struct storage_result *r, json_t *event)
 {
+    char note[256];
+    storage_note(s, load, r, note, sizeof note);
+    event_set_text(event, "tier", "closed");
+    if (*note)
+        event_set_text(event, "note", note);
     const struct storage_pass *usual = load->epochs > 1 ? &r->later : &r->first;
     event_set_number(event, "total_s", r->total_s);
     event_set_number(event, "files_per_s", usual->files_per_s);

@@ -3,6 +3,8 @@
  */
 #include "cluster-sim/storage.h"
 
+#include "engine/base/units.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +69,11 @@ bool storage_preset(const char *name, struct storage_system *s)
 
 static void explain_pass(FILE *f, const char *name, const struct storage_pass *p)
 {
-    fprintf(f, "%s: %.6g files/s, %.6g MB/s, %.6g s; bottleneck: %s", name, p->files_per_s,
-            p->bytes_per_s / 1e6, p->time_s, storage_station_name(p->bottleneck));
+    char rate[32], time[32];
+    units_show_rate(p->bytes_per_s, rate, sizeof rate);
+    units_show_seconds(p->time_s, time, sizeof time);
+    fprintf(f, "%s: %.6g files/s, %s, %s; bottleneck: %s", name, p->files_per_s, rate, time,
+            storage_station_name(p->bottleneck));
     if (p->hit > 0)
         fprintf(f, "; %.2f %% from the cache", 100 * p->hit);
     fputs("\n", f);
@@ -97,17 +102,25 @@ char *storage_explain(const struct storage_system *s, const struct storage_load 
           "  readers      clients x reads in flight / time of one file alone\n"
           "  cache        clients x memory rate / bytes\n",
           f);
-    fprintf(f, "storage: %d target%s of %.4g MB/s, seek %.4g ms for %d at once", s->targets,
-            s->targets > 1 ? "s" : "", s->target_bytes_per_s / 1e6, 1e3 * s->seek_s, s->depth);
+    char rate[32], link[32], seek[32], open[32], bytes[32], note[256];
+    units_show_rate(s->target_bytes_per_s, rate, sizeof rate);
+    units_show_rate(s->server_link_bytes_per_s, link, sizeof link);
+    units_show_seconds(s->seek_s, seek, sizeof seek);
+    units_show_seconds(s->open_s, open, sizeof open);
+    units_show_bytes(load->file_bytes, bytes, sizeof bytes);
+    fprintf(f, "storage: %d target%s of %s, seek %s for %d at once", s->targets, s->targets > 1 ? "s" : "",
+            rate, seek, s->depth);
     if (s->kind == STORAGE_LOCAL)
         fputs(", at each client\n", f);
     else
-        fprintf(f, "; %d server link%s of %.4g MB/s; %.6g metadata operations/s, %g a file; open %.4g ms\n",
-                s->servers, s->servers > 1 ? "s" : "", s->server_link_bytes_per_s / 1e6, s->metadata_per_s,
-                s->operations_per_file, 1e3 * s->open_s);
-    fprintf(f, "files: %.10g of %.10g bytes, each on %g target%s; %d client%s with %d read%s in flight\n",
-            load->files, load->file_bytes, r->pieces, r->pieces > 1 ? "s" : "", load->clients,
-            load->clients > 1 ? "s" : "", load->readers, load->readers > 1 ? "s" : "");
+        fprintf(f, "; %d server link%s of %s; %.6g metadata operations/s, %g a file; open %s\n", s->servers,
+                s->servers > 1 ? "s" : "", link, s->metadata_per_s, s->operations_per_file, open);
+    fprintf(f, "files: %.10g of %s, each on %g target%s; %d client%s with %d read%s in flight\n", load->files,
+            bytes, r->pieces, r->pieces > 1 ? "s" : "", load->clients, load->clients > 1 ? "s" : "",
+            load->readers, load->readers > 1 ? "s" : "");
+    storage_note(s, load, r, note, sizeof note);
+    if (*note)
+        fprintf(f, "note: %s\n", note);
     if (r->stage.time_s > 0)
         explain_pass(f, "staging", &r->stage);
     explain_pass(f, "first epoch", &r->first);

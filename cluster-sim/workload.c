@@ -80,6 +80,19 @@ bool workload_from_trace(const struct swf *trace, int partitions, bool exact, st
     return false;
 }
 
+bool workload_usable(const struct workload *w, const char *name, struct error *e)
+{
+    if (w->count > 0)
+        return true;
+    if (w->left_out == 0)
+        return error_set(e, ERROR_INPUT, "%s has no jobs", name);
+    return error_set(
+        e, ERROR_INPUT,
+        "%s: none of its %d jobs says both for how long it ran (field 4) and on how many processors "
+        "(field 8 or 5), so there is nothing to simulate",
+        name, w->left_out);
+}
+
 void workload_free(struct workload *w)
 {
     if (!w)

@@ -24,6 +24,8 @@ struct workload {
 /* exact: jobs ask for the time that they run, as if everybody knew it. */
 bool workload_from_trace(const struct swf *trace, int partitions, bool exact, struct workload *w,
                          struct error *e);
+/* ERROR_INPUT where there is nothing to simulate. name: of the trace. */
+bool workload_usable(const struct workload *w, const char *name, struct error *e);
 void workload_free(struct workload *w);
 
 /* Adds a job of a new user behind all that were submitted at the same time or before: so many tasks of an array, or a

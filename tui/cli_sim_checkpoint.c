@@ -27,6 +27,15 @@ static bool seconds(const char *option, const char *text, double *value, struct 
            error_set(e, ERROR_INPUT, "--%s: expected a time such as 5min or 24h, got '%s'", option, text);
 }
 
+static bool interval(const struct question *q, double *value, struct error *e)
+{
+    return seconds("interval", q->interval, value, e) &&
+           (!*q->interval || *value > 0 ||
+            error_set(e, ERROR_INPUT,
+                      "--interval: expected a time above 0, got '%s'; without it, it is Daly's",
+                      q->interval));
+}
+
 /* A time, or a size that is written at the rate. */
 static bool cost(const struct question *q, double *checkpoint_s, struct error *e)
 {
@@ -65,12 +74,12 @@ static void line(const char *name, double value, const char *more)
 {
     char text[TEXT];
     units_show_seconds(value, text, sizeof text);
-    printf("  %-26s %12s  (%.2f h)%s\n", name, text, value / 3600, more);
+    printf("  %-26s %12s%s\n", name, text, more);
 }
 
 static void print_text(const struct checkpointing *c, const struct checkpoint_result *r)
 {
-    char more[64];
+    char more[64], note[160];
     printf("simulated: %d node%s that fail%s, tier: closed form%s\n", c->nodes, c->nodes > 1 ? "s" : "",
            c->nodes > 1 ? "" : "s", c->runs > 0 ? " and random runs" : "");
     line("a failure every", r->mtbf_s, "");
@@ -78,6 +87,9 @@ static void print_text(const struct checkpointing *c, const struct checkpoint_re
     line("interval, Daly 2006", r->daly_s, "");
     line("interval, the best", r->best_s, "");
     line("interval taken", r->interval_s, "");
+    checkpoint_note(c, r, note, sizeof note);
+    if (*note)
+        printf("  note: %s\n", note);
     snprintf(more, sizeof more, ", %.2f failures", r->failures);
     line("expected wall time", r->wall_s, more);
     printf("  %-26s %12.2f %%\n", "goodput", 100 * r->goodput);
@@ -89,7 +101,9 @@ static void print_text(const struct checkpointing *c, const struct checkpoint_re
     else
         printf("  %-26s %12s\n", "without checkpoints", "never done");
     if (c->runs > 0) {
-        snprintf(more, sizeof more, " +- %.4g s, %d runs", r->simulated_error_s, c->runs);
+        char error[TEXT];
+        units_show_seconds(r->simulated_error_s, error, sizeof error);
+        snprintf(more, sizeof more, " +- %s, %d runs", error, c->runs);
         line("random runs", r->simulated_s, more);
     }
 }
@@ -133,7 +147,7 @@ int cli_sim_checkpoint(int argc, char **argv)
         return code;
     if (!cost(&q, &c.checkpoint_s, &e) || !seconds("mtbf", q.mtbf, &c.node_mtbf_s, &e) ||
         !seconds("work", q.work, &c.work_s, &e) || !seconds("restart", q.restart, &c.restart_s, &e) ||
-        !seconds("interval", q.interval, &c.interval_s, &e) || !checkpoint_simulate(&c, &r, &e))
+        !interval(&q, &c.interval_s, &e) || !checkpoint_simulate(&c, &r, &e))
         return cli_fail(&e);
     char *why = checkpoint_explain(&c, &r, &e);
     if (!why)

@@ -34,6 +34,37 @@ static bool take(const char *option, const char *text, bool (*read)(const char *
            error_set(e, ERROR_INPUT, "--%s: expected something such as %s, got '%s'", option, example, text);
 }
 
+/* As above, of what must be more than 0. */
+static bool take_rate(const char *option, const char *text, double *value, struct error *e)
+{
+    return take(option, text, units_rate, "10Gb/s", value, e) &&
+           (!*text || *value > 0 ||
+            error_set(e, ERROR_INPUT, "--%s: expected a rate above 0, got '%s'", option, text));
+}
+
+/* Options that the kind has no use for. */
+static bool takes_all(const struct question *q, const struct storage_system *s, struct error *e)
+{
+    const struct {
+        const char *name;
+        bool given, stripes;
+    } options[] = {
+        {"--stripe-count", q->stripe_count > 0, true}, {"--stripe-bytes", *q->stripe_bytes, true},
+        {"--servers", q->servers > 0, false},          {"--server-link", *q->server_link, false},
+        {"--client-link", *q->client_link, false},     {"--metadata-rate", q->metadata_rate >= 0, false}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given && !storage_takes(s, options[i].stripes, options[i].name, e))
+            return false;
+    if (q->warm && !*q->cache)
+        return error_set(e, ERROR_INPUT, "--warm: say how large the cache is that is warm: --cache 64GiB");
+    if (q->no_prefetch && !(q->compute_rate > 0))
+        return error_set(
+            e, ERROR_INPUT,
+            "--no-prefetch: reading and computing take turns only where something is computed: give "
+            "--compute-rate");
+    return true;
+}
+
 /* A kind by its name, or what a described cluster has. */
 static bool system_of(const struct question *q, struct storage_system *s, struct storage_load *l,
                       struct error *e)
@@ -53,7 +84,7 @@ static bool system_of(const struct question *q, struct storage_system *s, struct
 static bool describe(const struct question *q, struct storage_system *s, struct storage_load *l,
                      struct error *e)
 {
-    if (!system_of(q, s, l, e))
+    if (!system_of(q, s, l, e) || !takes_all(q, s, e))
         return false;
     if (strcmp(q->order, "shuffled") != 0 && strcmp(q->order, "sequential") != 0)
         return error_set(e, ERROR_INPUT, "--order: expected shuffled or sequential, got '%s'", q->order);
@@ -88,23 +119,24 @@ static bool describe(const struct question *q, struct storage_system *s, struct 
     return take("file-bytes", q->file_bytes, units_bytes, "110kB", &l->file_bytes, e) &&
            take("cache", q->cache, units_bytes, "64GiB", &l->cache_bytes, e) &&
            take("stripe-bytes", q->stripe_bytes, units_bytes, "1MiB", &s->stripe_bytes, e) &&
-           take("target-rate", q->target_rate, units_rate, "500MB/s", &s->target_bytes_per_s, e) &&
-           take("server-link", q->server_link, units_rate, "10Gb/s", &s->server_link_bytes_per_s, e) &&
-           take("client-link", q->client_link, units_rate, "10Gb/s", &l->client_link_bytes_per_s, e) &&
-           take("memory-rate", q->memory_rate, units_rate, "10GB/s", &l->memory_bytes_per_s, e) &&
+           take_rate("target-rate", q->target_rate, &s->target_bytes_per_s, e) &&
+           take_rate("server-link", q->server_link, &s->server_link_bytes_per_s, e) &&
+           take_rate("client-link", q->client_link, &l->client_link_bytes_per_s, e) &&
+           take_rate("memory-rate", q->memory_rate, &l->memory_bytes_per_s, e) &&
            take("seek", q->seek, units_seconds, "100us", &s->seek_s, e) &&
            take("open", q->open, units_seconds, "0.5ms", &s->open_s, e);
 }
 
-static bool print_event(const struct question *q, const struct storage_load *load,
-                        const struct storage_result *r, const char *why, struct error *e)
+static bool print_event(const struct question *q, const struct storage_system *s,
+                        const struct storage_load *load, const struct storage_result *r, const char *why,
+                        struct error *e)
 {
     json_t *event = event_new("done", r->total_s);
     event_set_text(event, "origin", "sim");
     json_object_set_new(event, "ok", json_true());
     event_set_text(event, "storage", q->kind);
     event_set_number(event, "wall_s", r->total_s);
-    storage_to_json(load, r, event);
+    storage_to_json(s, load, r, event);
     if (q->explain)
         event_set_text(event, "explain", why);
     return event_write(STDOUT_FILENO, event, e);
@@ -122,11 +154,14 @@ static void print_pass(const char *name, const struct storage_pass *p)
     putchar('\n');
 }
 
-static void print_text(const struct question *q, int clients, const struct storage_result *r, const char *why)
+static void print_text(const struct question *q, const struct storage_system *s,
+                       const struct storage_load *load, const struct storage_result *r, const char *why)
 {
-    char time[TEXT];
-    printf("simulated: %.10g files of %s from %s, %d client%s, tier: closed form\n", q->files, q->file_bytes,
-           q->kind, clients, clients > 1 ? "s" : "");
+    char time[TEXT], bytes[TEXT], note[256];
+    units_show_bytes(load->file_bytes, bytes, sizeof bytes);
+    storage_note(s, load, r, note, sizeof note);
+    printf("simulated: %.10g files of %s from %s, %d client%s, tier: closed form\n", q->files, bytes, q->kind,
+           load->clients, load->clients > 1 ? "s" : "");
     printf("  %-12s %10s %12s %20s   %s\n", "", "time", "rate", "", "bottleneck");
     if (r->stage.time_s > 0)
         print_pass("staging", &r->stage);
@@ -140,6 +175,8 @@ static void print_text(const struct question *q, int clients, const struct stora
     putchar('\n');
     if (q->explain)
         fputs(why, stdout);
+    else if (*note)
+        printf("  note: %s\n", note);
     puts("  not modelled: locks, collapse under load, writes beside reads, caches of the servers");
 }
 
@@ -227,9 +264,9 @@ int cli_sim_storage(int argc, char **argv)
         return cli_fail(&e);
     bool ok = true;
     if (q.json)
-        ok = print_event(&q, &load, &r, why, &e);
+        ok = print_event(&q, &system, &load, &r, why, &e);
     else
-        print_text(&q, load.clients, &r, why);
+        print_text(&q, &system, &load, &r, why);
     free(why);
     return ok ? 0 : cli_fail(&e);
 }

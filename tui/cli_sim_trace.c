@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct question {
@@ -24,7 +25,7 @@ struct question {
     long job;
     int procs, procs_per_node;
     bool exact, enforce, explain, json;
-    bool procs_given, at_given, view_given, job_given;
+    bool procs_given, at_given, view_given, job_given, procs_per_node_given;
 };
 
 /* "NAME=PROCS[:LIMIT],..." in place of the one partition. */
@@ -88,6 +89,23 @@ static bool read_weights(const struct question *q, struct priority_weights *w, s
     return true;
 }
 
+/* What would be left aside. */
+static bool check_options(const struct question *q, enum sched_policy policy, struct error *e)
+{
+    bool ranked = policy == POLICY_PRIORITY || policy == POLICY_FAIRSHARE;
+    if (!ranked && (*q->weights || *q->half_life))
+        return error_set(e, ERROR_INPUT, "--%s: the policy %s knows no priorities; priority and fairshare do",
+                         *q->weights ? "weights" : "half-life", q->policy);
+    if (*q->submit && q->job_given)
+        return error_set(e, ERROR_INPUT, "--submit and --job: ask for one job at a time");
+    if (q->at_given && (q->explain || q->job_given))
+        return error_set(e, ERROR_INPUT, "--at shows the queue at one moment: ask for --%s without it",
+                         q->explain ? "explain" : "job");
+    if (q->procs_per_node_given && !q->at_given)
+        return error_set(e, ERROR_INPUT, "--procs-per-node is for the views: give the moment with --at TIME");
+    return true;
+}
+
 static bool configure(const struct question *q, const struct swf *trace, struct sched_config *c,
                       struct error *e)
 {
@@ -95,6 +113,8 @@ static bool configure(const struct question *q, const struct swf *trace, struct 
     if (!sched_policy_named(q->policy, &policy))
         return error_set(e, ERROR_INPUT, "--policy: expected fifo, easy, priority or fairshare, got '%s'",
                          q->policy);
+    if (!check_options(q, policy, e))
+        return false;
     double known = swf_header_number(trace, "MaxProcs", swf_header_number(trace, "MaxNodes", 0));
     int procs = q->procs_given ? q->procs : known >= 1 && known <= SCHED_MAX_PROCS ? (int)known : 0;
     sched_defaults(c, policy, procs);
@@ -103,6 +123,11 @@ static bool configure(const struct question *q, const struct swf *trace, struct 
     if (procs == 0 && !*q->partitions)
         return error_set(e, ERROR_INPUT, "%s does not say how many processors there are: give --procs N",
                          q->trace);
+    long long all = 0;
+    for (int i = 0; i < c->partitions; i++)
+        all += c->partition[i].procs;
+    if (*q->partitions && q->procs_given && all != procs)
+        return error_set(e, ERROR_INPUT, "--procs %d: the partitions have %lld processors", procs, all);
     c->enforce_limits = q->enforce;
     if (*q->backfill && strcmp(q->backfill, "none") != 0 && strcmp(q->backfill, "easy") != 0)
         return error_set(e, ERROR_INPUT, "--backfill: expected none or easy, got '%s'", q->backfill);
@@ -180,7 +205,8 @@ static bool work_out(const struct question *q, struct answer *a, struct error *e
 {
     if (!workload_read(q->trace, q->procs_given ? q->procs : 0, &a->trace, e) ||
         !configure(q, &a->trace, &a->config, e) ||
-        !workload_from_trace(&a->trace, a->config.partitions, q->exact, &a->jobs, e) || !ask(q, a, e))
+        !workload_from_trace(&a->trace, a->config.partitions, q->exact, &a->jobs, e) || !ask(q, a, e) ||
+        !workload_usable(&a->jobs, q->trace, e))
         return false;
     double from = timing_now();
     if (!sched_run(&a->config, a->jobs.jobs, a->jobs.count, q->trace, &a->result, e))
@@ -189,20 +215,26 @@ static bool work_out(const struct question *q, struct answer *a, struct error *e
     return true;
 }
 
+/* A file appears whole or not at all; what is no file (a pipe, a device) is written to. A link keeps its place. */
 static bool write_out(const struct question *q, const struct answer *a, struct error *e)
 {
     struct swf out;
-    char part[PATH_MAX + 8];
+    struct stat there;
+    char path[PATH_MAX], part[PATH_MAX + 8];
+    bool exists = realpath(q->out, path) && stat(path, &there) == 0,
+         whole = !exists || S_ISREG(there.st_mode);
+    if (!exists)
+        snprintf(path, sizeof path, "%s", q->out);
     if (!workload_to_trace(&a->trace, &a->jobs, &a->config, &a->result, &out, e))
         return false;
-    snprintf(part, sizeof part, "%s.part", q->out);
+    snprintf(part, sizeof part, "%s%s", path, whole ? ".part" : "");
     FILE *f = fopen(part, "w");
     bool ok = f ? swf_write(&out, f, e) : error_errno(e, ERROR_INPUT, "cannot write %s", part);
     if (f && fclose(f) != 0 && ok)
         ok = error_errno(e, ERROR_INPUT, "cannot write %s", part);
-    if (ok && rename(part, q->out) != 0)
-        ok = error_errno(e, ERROR_INPUT, "cannot write %s", q->out);
-    if (f && !ok)
+    if (ok && whole && rename(part, path) != 0)
+        ok = error_errno(e, ERROR_INPUT, "cannot write %s", path);
+    if (f && whole && !ok)
         unlink(part);
     swf_free(&out);
     return ok;
@@ -263,7 +295,9 @@ static bool print_event(const struct question *q, const struct answer *a, struct
 
 static void print_time(const char *name, double seconds)
 {
-    printf("  %-16s %12.1f s  (%.2f h)\n", name, seconds, seconds / 3600);
+    char text[32];
+    units_show_seconds(seconds, text, sizeof text);
+    printf("  %-16s %12s\n", name, text);
 }
 
 static bool print_text(const struct question *q, const struct answer *a, struct error *e)
@@ -324,14 +358,15 @@ static bool print_view(const struct question *q, const struct answer *a, struct 
     if (q->json) {
         json_t *event = event_new("note", at);
         event_set_text(event, "origin", "sim");
+        event_set_text(event, "tier", "events");
         event_set_text(event, "level", "info");
         event_set_text(event, "view", q->view);
         event_set_text(event, "text", text);
         free(text);
         return event_write(STDOUT_FILENO, event, e);
     }
-    printf("simulated: %s at %g s, policy %s on %d processors\n%s", q->trace, at, q->policy, a->result.procs,
-           text);
+    printf("simulated: %s at %.10g s, policy %s on %d processors, tier: events\n%s", q->trace, at, q->policy,
+           a->result.procs, text);
     free(text);
     return true;
 }
@@ -369,8 +404,8 @@ int cli_sim_trace(int argc, char **argv)
          &q.at_given, NULL},
         {"view", "V", OPTION_TEXT, q.view, sizeof q.view, 0, 0,
          "as squeue, sinfo, pbs (qstat -a) or sge (qstat) would (squeue)", &q.view_given, NULL},
-        {"procs-per-node", "N", OPTION_INT, &q.procs_per_node, 0, 1, 1048576, "for the views (1)", NULL,
-         NULL},
+        {"procs-per-node", "N", OPTION_INT, &q.procs_per_node, 0, 1, 1048576, "for the views (1)",
+         &q.procs_per_node_given, NULL},
         {"out", "FILE.swf", OPTION_TEXT, q.out, sizeof q.out, 0, 0, "write the schedule as a trace", NULL,
          NULL},
         {"explain", NULL, OPTION_FLAG, &q.explain, 0, 0, 0,

@@ -6,6 +6,7 @@
 #include "tui/cli.h"
 #include "tui/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,6 +79,19 @@ bool cli_options_only(const struct option_command *command, int argc, char **arg
     return false;
 }
 
+/* The exit code of a command, whose output must have arrived. */
+static int written(int code)
+{
+    struct error e = {0};
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    if (errno == 0) /* it failed before, unseen */
+        errno = EIO;
+    error_errno(&e, ERROR_FAILED, "the output could not be written");
+    return code ? code : cli_fail(&e);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2)
@@ -101,7 +115,7 @@ int main(int argc, char **argv)
         return cli_application(argc, argv);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (!strcmp(name, commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
+            return written(commands[i].run(argc - 1, argv + 1));
     fprintf(stderr, "ringside: unknown command '%s'; 'ringside --help' lists the commands\n", name);
     return 2;
 }

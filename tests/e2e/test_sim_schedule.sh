@@ -117,6 +117,41 @@ expect "a size alone" 2 "$ringside" sim --checkpoint 2TB
 expect "a job that never ends" 2 "$ringside" sim --checkpoint 100s --mtbf 1s
 check "says so" says "the job would never end"
 
+# what would be left aside is refused, or told where it merely changes nothing
+refused() { # TEXT OPTION...
+    local text=$1
+    shift
+    expect "$*" 2 "$ringside" sim "$@"
+    check "is told" says "$text"
+}
+refused "how large the cache is" --storage nvme --warm
+refused "only a parallel file system" --storage nfs --stripe-count 100
+refused "local disks have no server" --storage ssd --servers 2
+refused "--client-link: expected a rate above 0" --storage nfs --client-link 0
+refused "give --compute-rate" --storage nfs --no-prefetch
+refused "longer than a number can say" --storage nvme --seek 1e308
+refused "--interval: expected a time above 0" --checkpoint 5min --interval 0
+refused "the policy easy knows no priorities" --trace made-up:10 --weights age=1
+refused "the partitions have 3 processors" --trace made-up:10 --procs 4 --partitions a=3
+refused "--procs-per-node is for the views" --trace made-up:10 --procs-per-node 2
+refused "one job at a time" --trace made-up:10 --job 1 --submit 1:60@0
+echo "1 0 -1 -1 2 -1 -1 2 10 -1 1 3 1 1 1 -1 -1 -1" >"$scratch/unknown.swf"
+refused "none of its 1 jobs says" --trace "$scratch/unknown.swf" --procs 4
+expect "more stripes than a file has" 0 "$ringside" sim --storage parallel --stripe-count 4
+check "change nothing" has "note: a stripe count of 4 is the same as 1 here"
+expect "an interval longer than the work" 0 "$ringside" sim --checkpoint 5min --interval 1000h --json
+check "is the work" test "$(field interval_s)" = 2592000.0
+check "as it says" grep -q "longer than the work" <<<"$(field note)"
+check "by which tier" test "$(field tier)" = closed
+expect "an output that is a link" 0 sh -c "touch '$scratch/kept.swf' && ln -s kept.swf '$scratch/link.swf' &&
+    '$ringside' sim --trace made-up:10 --out '$scratch/link.swf'"
+check "keeps it" test -L "$scratch/link.swf" -a -s "$scratch/kept.swf"
+if [ -c /dev/full ]; then
+    expect "a device that is full" 1 "$ringside" sim --trace made-up:10 --out /dev/full
+    check "is still one" test -c /dev/full
+    expect "an output that does not arrive" 1 sh -c "'$ringside' sim --trace made-up:10 >/dev/full"
+fi
+
 # the same questions from a script
 cat >"$scratch/ask.lua" <<'EOF'
 local r = simulate { schedule = { procs = 4, policy = "easy", jobs = {
@@ -127,12 +162,20 @@ print(simulate { storage = { files = 5000, file_bytes = "28MB" }, cluster = "hor
 print(math.floor(simulate { checkpoint = { cost = "5min", mtbf = "24h", work = "500h" } }.daly_s / 60 + 0.5))
 print(pcall(simulate, { storage = { kind = "floppy" } }))
 print(pcall(simulate, { storage = {}, checkpoint = {} }))
+print(pcall(simulate, { storage = { kind = "nvme", warm = true } }))
+print(pcall(simulate, { storage = { kind = "nfs", stripe_count = 4 } }))
+print(pcall(simulate, { checkpoint = { cost = 300, interval = 0 } }))
+print(simulate { storage = { kind = "parallel", stripe_count = 4 } }.note)
 EOF
 expect "a script asks" 0 "$ringside" run "$scratch/ask.lua"
 check "a schedule" has $'true\t2.8\t5\t5.0\ttrue'
 check "storage of a cluster" has $'\ntarget\n'
 check "an interval" has $'\n117\n'
 check "a kind that is none" has $'false\tstorage: kind: expected nvme'
+check "a warm cache of nothing" has "a warm cache must have a size"
+check "stripes of NFS" has "stripe_count: only a parallel file system"
+check "no interval" has "interval: expected a time above 0"
+check "stripes without effect" has "a stripe count of 4 is the same as 1 here"
 check "one question at a time" has $'false\tsimulate: one question at a time'
 run=$("$ringside" runs | sed -n 's/ .*//;/sim-schedule/p' | head -n 1)
 expect "its screen" 0 "$ringside" --script "" --size 80x24 --open "run:$run" --dump
