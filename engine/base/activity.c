@@ -36,6 +36,7 @@ void activity_look(const struct activity *a, struct activity_view *v)
     /* The writer may be at collective after + 1, in the place of after + 1 - ACTIVITY_KEPT. */
     v->oldest = after + 2 > ACTIVITY_KEPT ? after + 2 - ACTIVITY_KEPT : 1;
     v->step = atomic_load_explicit(&a->step, memory_order_relaxed);
+    v->measured = atomic_load_explicit(&a->measured, memory_order_relaxed);
     v->phase = atomic_load_explicit(&a->phase, memory_order_relaxed);
     v->bucket = atomic_load_explicit(&a->bucket, memory_order_relaxed);
     v->line = atomic_load_explicit(&a->line, memory_order_relaxed);
@@ -54,6 +55,7 @@ bool activity_collective(const struct activity_view *v, uint64_t s, uint64_t *wh
 bool activity_same(const struct activity_view *a, const struct activity_view *b)
 {
     return a->begun == b->begun && a->ended == b->ended && a->step == b->step && a->phase == b->phase &&
+           a->measured == b->measured &&
            a->bucket == b->bucket && a->line == b->line && a->send_to == b->send_to &&
            a->receive_from == b->receive_from;
 }
@@ -69,7 +71,7 @@ const char *activity_phase_text(int phase)
         [ACTIVITY_UPDATE] = "updates the parameters",
         [ACTIVITY_TEST] = "tests the model",
         [ACTIVITY_SAVE] = "saves a checkpoint",
-        [ACTIVITY_MEASURE] = "measures collectives",
+        [ACTIVITY_MEASURE] = "measures the links between ranks",
         [ACTIVITY_LEARNER] = "is in the learner's function",
     };
     return phase >= 0 && phase < ACTIVITY_PHASES ? text[phase] : "works";

@@ -40,12 +40,14 @@ struct activity {
     _Atomic int phase;
     _Atomic int line;                  /* of the learner's script; 0: unknown */
     _Atomic int send_to, receive_from; /* what the learner's function waits for; -1: it does not */
+    _Atomic uint64_t measured;         /* the collective that is timed, in iteration `step`; 0: none */
 };
 
 /* The same at one moment, as it travels in a heartbeat. */
 struct activity_view {
     uint64_t begun, ended, oldest; /* kept[] holds the collectives from oldest to begun */
     uint64_t kept[ACTIVITY_KEPT];
+    uint64_t measured;
     int64_t step;
     int32_t phase, bucket, line, send_to, receive_from;
 };
@@ -76,6 +78,13 @@ static inline void activity_enter(struct activity *a, enum activity_phase phase,
 static inline void activity_bucket(struct activity *a, int bucket)
 {
     atomic_store_explicit(&a->bucket, bucket, memory_order_relaxed);
+}
+
+/* An iteration of a collective that is timed begins; what: its word. 0: it is checked. */
+static inline void activity_measure(struct activity *a, uint64_t what, long iteration)
+{
+    atomic_store_explicit(&a->measured, what, memory_order_relaxed);
+    activity_enter(a, ACTIVITY_MEASURE, iteration);
 }
 
 /* The learner's function waits, in that line, for those ranks; -1 and -1: it goes on. */

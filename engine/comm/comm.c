@@ -154,6 +154,14 @@ struct activity *comm_activity(struct comm *c)
     return c->faults.order.mine;
 }
 
+void comm_measures(struct comm *c, enum collective op, const char *algo, const struct element *type, size_t n,
+                   long iteration)
+{
+    struct order *o = &c->faults.order;
+    bool named = op == ALLREDUCE || strcmp(algo, "mpi") == 0; /* as order_begin is told of them */
+    activity_measure(o->mine, order_word(o, (int)op, named ? algo : "", type, n), iteration);
+}
+
 bool comm_is_slowed(const struct comm *c)
 {
     return c->paced != NULL;

@@ -108,6 +108,9 @@ bool comm_auto(struct comm *c, const char **about, struct error *e);
 void comm_tuning_key(const struct comm *c, const char *buffer, struct tuning_key *key);
 /* What this rank is doing, for its own threads to write (activity.h). Owned by c. */
 struct activity *comm_activity(struct comm *c);
+/* Says there that this collective is timed, for the iteration-th time (0: it is tried first). */
+void comm_measures(struct comm *c, enum collective op, const char *algo, const struct element *type, size_t n,
+                   long iteration);
 /* Whether all ranks are on this host. */
 bool comm_one_host(const struct comm *c);
 /* Whether all ranks share memory and may use it (a slowed link forbids it), so that there is "shm". */

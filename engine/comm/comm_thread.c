@@ -17,7 +17,8 @@ struct comm_thread {
     struct comm_job *first, *last; /* the first is under way, or about to be */
     bool ends, failed;
     struct error error;
-    double busy_s;
+    double busy_s, waited_s;
+    double busy_since; /* while there are jobs; the moment when there were none any more, until it is noticed */
 };
 
 /* The first job, once there is one; NULL at the end. With the lock. */
@@ -28,6 +29,15 @@ static struct comm_job *next_job(struct comm_thread *t)
     return t->ends ? NULL : t->first;
 }
 
+/* Up to now. With the lock. Returns now. */
+static double count_busy(struct comm_thread *t)
+{
+    double now = timing_now();
+    t->busy_s += now - t->busy_since;
+    t->busy_since = now;
+    return now;
+}
+
 static void *thread_main(void *argument)
 {
     struct comm_thread *t = argument;
@@ -36,15 +46,10 @@ static void *thread_main(void *argument)
     for (struct comm_job *job; (job = next_job(t));) {
         bool ok = !t->failed;
         struct error e = {0};
-        double spent = 0;
         pthread_mutex_unlock(&t->lock);
-        if (ok) {
-            double before = timing_now();
-            ok = job->run(job, &e);
-            spent = timing_now() - before;
-        }
+        ok = ok && job->run(job, &e);
         pthread_mutex_lock(&t->lock);
-        t->busy_s += spent;
+        count_busy(t);
         if (!ok && !t->failed) {
             t->failed = true;
             t->error = e;
@@ -111,7 +116,7 @@ bool comm_thread_put(struct comm_thread *t, struct comm_job *job)
     if (ok && t->first)
         t->last->next = job;
     else if (ok)
-        t->first = job;
+        t->first = job, t->busy_since = timing_now();
     t->last = job;
     atomic_store_explicit(&t->comm->faults.aside, true, memory_order_relaxed);
     pthread_cond_signal(&t->put);
@@ -123,8 +128,12 @@ bool comm_thread_wait(struct comm_thread *t, struct error *e)
 {
     atomic_store_explicit(&t->comm->faults.aside, false, memory_order_relaxed);
     pthread_mutex_lock(&t->lock);
-    while (t->first)
-        pthread_cond_wait(&t->done, &t->lock);
+    if (t->first) {
+        double before = timing_now();
+        while (t->first)
+            pthread_cond_wait(&t->done, &t->lock);
+        t->waited_s += count_busy(t) - before; /* the way back, too */
+    }
     bool ok = !t->failed;
     if (!ok && e)
         *e = t->error;
@@ -135,6 +144,11 @@ bool comm_thread_wait(struct comm_thread *t, struct error *e)
 double comm_thread_busy_s(const struct comm_thread *t)
 {
     return t->busy_s;
+}
+
+double comm_thread_waited_s(const struct comm_thread *t)
+{
+    return t->waited_s;
 }
 
 double comm_thread_cpu_s(const struct comm_thread *t)

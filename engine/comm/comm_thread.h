@@ -32,8 +32,12 @@ bool comm_thread_put(struct comm_thread *t, struct comm_job *job);
 /* Until all jobs are done. After an error the thread takes no more jobs. */
 bool comm_thread_wait(struct comm_thread *t, struct error *e);
 
-/* Both between comm_thread_wait and comm_thread_put: seconds in jobs so far, and of a processor in all. */
+/*
+ * All between comm_thread_wait and comm_thread_put. Seconds so far in which there were jobs, waking up for them
+ * included; those of them in which comm_thread_wait waited for their end, which are never more; and of a processor in all.
+ */
 double comm_thread_busy_s(const struct comm_thread *t);
+double comm_thread_waited_s(const struct comm_thread *t);
 double comm_thread_cpu_s(const struct comm_thread *t);
 
 #endif

@@ -33,6 +33,33 @@ bool judge_waits(const struct activity_view *v)
     return activity_in_collective(v) || v->send_to >= 0 || v->receive_from >= 0;
 }
 
+/* A collective that is timed: what in. */
+static bool is_timed(const struct activity_view *v)
+{
+    return v->phase == ACTIVITY_MEASURE && v->measured;
+}
+
+static void add_iteration(const struct activity_view *v, char *text, size_t size)
+{
+    size_t used = strlen(text);
+    if (v->step > 0)
+        snprintf(text + used, size - used, ", iteration %lld", (long long)v->step);
+    else
+        snprintf(text + used, size - used, ", before iteration 1");
+}
+
+/* What is called is that collective itself, or something around it. */
+static void timed_text(const struct activity_view *v, uint64_t word, char *text, size_t size)
+{
+    char timed[120];
+    order_text(v->measured, timed, sizeof timed);
+    order_text(word, text, size);
+    size_t used = strlen(text);
+    if (strcmp(text, timed) != 0)
+        snprintf(text + used, size - used, " beside %s", timed);
+    add_iteration(v, text, size);
+}
+
 static size_t add_place(const struct activity_view *v, char *text, size_t size, size_t used)
 {
     if (v->bucket >= 0 && used < size)
@@ -47,6 +74,10 @@ void judge_doing(const struct activity_view *v, char *text, size_t size)
     uint64_t word;
     size_t used = 0;
     if (activity_in_collective(v) && activity_collective(v, v->begun, &word)) {
+        if (is_timed(v)) {
+            timed_text(v, word, text, size);
+            return;
+        }
         order_text(word, text, size);
         add_place(v, text, size, strlen(text));
         return;
@@ -62,6 +93,20 @@ void judge_doing(const struct activity_view *v, char *text, size_t size)
         snprintf(text + used, size - used, " (line %d)", (int)v->line);
     else
         add_place(v, text, size, used);
+}
+
+void judge_next(const struct activity_view *v, int rank, char *text, size_t size)
+{
+    char doing[200];
+    if (is_timed(v)) {
+        order_text(v->measured, text, size);
+        add_iteration(v, text, size);
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, " (rank %d prepares it)", rank);
+        return;
+    }
+    judge_doing(v, doing, sizeof doing);
+    snprintf(text, size, "nothing yet (rank %d %s)", rank, doing);
 }
 
 static bool same_wait(const struct activity_view *a, const struct activity_view *b)
@@ -87,9 +132,7 @@ void judge_waiting_for(const struct judged *r, int n, int rank, char *text, size
     snprintf(text, size, "nothing yet");
     for (int i = 0; i < n; i++)
         if (i != rank && r[i].known && !r[i].gone) {
-            char doing[200];
-            judge_doing(&r[i].view, doing, sizeof doing);
-            snprintf(text, size, "nothing yet (rank %d %s)", i, doing);
+            judge_next(&r[i].view, i, text, size);
             return;
         }
 }

@@ -48,6 +48,8 @@ bool judge(const struct judged *r, int n, double now, struct verdict *v);
 void judge_waiting_for(const struct judged *r, int n, int rank, char *text, size_t size);
 /* Whether that rank waits for others. */
 bool judge_waits(const struct activity_view *v);
+/* Of a rank that waits for nobody yet: what it will wait for, as far as it is known, and what it does. */
+void judge_next(const struct activity_view *v, int rank, char *text, size_t size);
 /* What one rank waits for or does. */
 void judge_doing(const struct activity_view *v, char *text, size_t size);
 

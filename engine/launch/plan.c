@@ -114,7 +114,10 @@ bool plan_check_machine(const struct job *job, struct error *e)
 bool plan_make(struct plan *p, const struct job *job, const char *dir, struct error *e)
 {
     char program[PATH_MAX], replay[PATH_MAX];
+    struct slow_link link;
     plan_init(p);
+    if (job_slow_link(job, &link))
+        slow_link_text(&link, p->slowed, sizeof p->slowed);
     if (!path_program("ringside", program, e) || !path_join(replay, dir, "replay.json", e))
         return false;
     const char *worker = NULL;

@@ -23,8 +23,8 @@ enum { TICK_MS = 250, QUEUE_TICK_MS = 500 };
 #define STOPPED_S 3.0
 /* Rank 0 notices that of all others, and knows what they hold up: it goes first. */
 #define OTHERS_STOPPED_S 5.0
-/* A loop that has not come round for so long was itself stopped: the silence of the ranks says nothing. */
-#define OWN_GAP_S 5.0
+/* A loop that has not come round for so long was itself stopped: that time does not count for anybody. */
+#define OWN_GAP_S 1.5
 
 /* --- ranks --- */
 
@@ -104,6 +104,18 @@ static void check_stop(struct supervisor *s, double now)
         supervisor_go_to(s, STAGE_KILL);
 }
 
+/*
+ * We were stopped for so long, and so may all others have been; some of them may still be: whatever is counted begins anew,
+ * and what was given time gets it.
+ */
+static void forgive(struct supervisor *s, double gap, double now)
+{
+    s->last_alive = now;
+    memset(s->rank_stopped, 0, (size_t)s->plan->ranks * sizeof *s->rank_stopped);
+    s->stage_since += gap;
+    s->ended_at += s->ended_at > 0 ? gap : 0;
+}
+
 /* Waits for news at most `ms`, and keeps the heartbeat. */
 static void turn(struct supervisor *s, int ms)
 {
@@ -111,7 +123,7 @@ static void turn(struct supervisor *s, int ms)
     poll(fds, 3, ms);
     double now = clock_monotonic();
     if (s->last_turn > 0 && now - s->last_turn > OWN_GAP_S)
-        s->last_alive = now;
+        forgive(s, now - s->last_turn, now);
     s->last_turn = now;
     read_signals(s);
     if (fds[1].revents && !lines_read(&s->out, s->worker.out, supervisor_take_event, s)) {
@@ -161,7 +173,7 @@ static void watch(struct supervisor *s)
 {
     while (!s->worker.ended || s->worker.out >= 0 || s->worker.err >= 0) {
         turn(s, TICK_MS);
-        double now = clock_monotonic();
+        double now = s->last_turn; /* and no later: we may have been stopped since */
         if (s->worker.ended) {
             if (s->ended_at == 0)
                 s->ended_at = now;

@@ -31,7 +31,9 @@ static void name_dead_rank(struct supervisor *s)
         snprintf(text, sizeof text, "rank %d on %.64s was ended by signal %d (%s): %s", m->rank, host,
                  m->signal, name,
                  m->signal == SIGKILL ? "somebody killed it, or the host ran out of memory"
-                                      : "the program has a fault; the log says more");
+                 : m->signal == SIGTERM || m->signal == SIGINT || m->signal == SIGHUP
+                     ? "somebody asked it to end"
+                     : "the program has a fault; the log says more");
     } else {
         runlog_tail(&s->log, tail, sizeof tail);
         snprintf(text, sizeof text, "rank %d on %.64s ended with exit code %d; the log is %.300s/log",

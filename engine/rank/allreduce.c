@@ -73,6 +73,7 @@ struct bench {
     double *times;         /* [case][iteration] */
     double *tuned; /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
     long op_count; /* operations sampled so far */
+    double *times; /* [case][iteration] */
     bool stopped, right;
 };
 
@@ -139,10 +140,17 @@ static bool open_trace(struct bench *b, struct error *e)
 
 /* --- one operation --- */
 
+/* So that whoever waits for this rank learns what in. */
+static void say_measured(struct bench *b, const struct one *one, const struct area *x)
+{
+    comm_measures(b->comm, b->op, one->chosen ? one->chosen : one->algo, b->type, x->n, b->iteration);
+}
+
 /* One checked operation (it warms up, too), sampled where its transfers are few enough to draw. */
 static bool check_one(struct bench *b, struct one *one, const struct area *x, struct error *e)
 {
     int ranks = comm_size(b->comm);
+    say_measured(b, one, x);
     collective_fill(b->comm, b->type, x->from, x->n);
     bool sample = strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
     if (!trace_begins(b, e))
@@ -173,6 +181,7 @@ static bool time_one(struct bench *b, const struct one *one, const struct area *
 {
     struct trace_span about = trace_describes(b, one, x, repeats);
     int64_t traced = trace_now(b->lane);
+    say_measured(b, one, x);
     if (!comm_barrier(b->comm, e))
         return false;
     int64_t began = trace_span(b->lane, traced, TRACE_WAIT, -1);
@@ -249,6 +258,7 @@ static bool report(struct bench *b, const struct one *one, size_t bytes, double 
 static bool prepare(struct bench *b, const struct area *x, int *iters, struct error *e)
 {
     double all = 0, time = 0;
+    b->iteration = 0;
     for (int k = 0; k < b->case_count; k++) {
         struct one *one = &b->cases[k];
         one->chosen = NULL;
@@ -278,6 +288,7 @@ static bool measure(struct bench *b, int size, const struct area *x, struct erro
     int done = 0;
     for (; done < iters && !b->stopped; done++)
         for (int k = 0; k < b->case_count; k++) {
+            b->iteration = done + 1;
             bool look = k == 0 && (repeats == 1 || done % STOP_CHECKED == 0);
             if (done < b->trace_each && !trace_begins(b, e))
                 return false;

@@ -204,6 +204,19 @@ static _Noreturn void end_of_term(struct heartbeat *h, const struct beat_news *n
     die_of_term();
 }
 
+/*
+ * Now; where that is long after the last time, rank 0 itself was stopped, and so others may have been: all begin anew.
+ * Called after each wait, before anybody is judged by how long ago something was.
+ */
+static double come_round(struct heartbeat *h)
+{
+    double now = timing_now();
+    if (h->last_turn > 0 && now - h->last_turn > OWN_GAP_S)
+        judge_forgive(h->ranks, h->size, now);
+    h->last_turn = now;
+    return now;
+}
+
 static void *lead(void *argument)
 {
     struct heartbeat *h = argument;
@@ -213,11 +226,8 @@ static void *lead(void *argument)
     for (;;) {
         bool finished = atomic_load(&h->finished);
         beat_fill(&own, finished ? BEAT_FINISHED : BEAT_ALIVE, 0, h->activity);
-        double now = timing_now();
+        double now = come_round(h);
         judge_take(&h->ranks[0], &own, now);
-        if (h->last_turn > 0 && now - h->last_turn > OWN_GAP_S)
-            judge_forgive(h->ranks, h->size, now);
-        h->last_turn = now;
         if (now - h->last_line >= SUPERVISOR_S) {
             h->last_line = now;
             sink_emit(h->sink, sink_event(h->sink, "heartbeat"),
@@ -231,8 +241,9 @@ static void *lead(void *argument)
             return NULL;
         if (h->server) {
             beat_serve(h->server, TICK_MS, h->both, &news);
-            look_at_processes(h, timing_now());
-            if (judge(h->ranks, h->size, timing_now(), &v))
+            now = come_round(h);
+            look_at_processes(h, now);
+            if (judge(h->ranks, h->size, now, &v))
                 end_job(h, &news, &v);
             mention_unheard(h, now);
         } else {
@@ -260,13 +271,11 @@ static void say_unheard(struct heartbeat *h)
         poll(NULL, 0, MOMENT_MS);
         activity_look(h->activity, &view);
     }
-    judge_doing(&view, doing, sizeof doing);
     if (judge_waits(&view))
-        fprintf(stderr, "ringside-rank: rank %d hears nothing of rank 0 and waits for %s\n", h->rank, doing);
+        judge_doing(&view, doing, sizeof doing);
     else
-        fprintf(stderr,
-                "ringside-rank: rank %d hears nothing of rank 0 and waits for nothing yet (rank %d %s)\n",
-                h->rank, h->rank, doing);
+        judge_next(&view, h->rank, doing, sizeof doing);
+    fprintf(stderr, "ringside-rank: rank %d hears nothing of rank 0 and waits for %s\n", h->rank, doing);
 }
 
 /* Takes in what rank 0 says. False: the connection is no more. */
@@ -299,8 +308,6 @@ static void *follow(void *argument)
             fd = beat_connect(&h->place, CONNECT_MS);
             h->heard = timing_now();
         }
-        if (h->last_turn > 0 && now - h->last_turn > OWN_GAP_S)
-            h->heard = now;
         h->last_turn = now;
         if (fd >= 0 && (finished || hurry || now - h->last_beat >= BEAT_S)) {
             h->last_beat = now;
@@ -320,7 +327,10 @@ static void *follow(void *argument)
             fd = -1;
             lost = true;
         }
-        if (!over && (lost || (fd >= 0 && timing_now() - h->heard > RANK_0_SILENT_S)))
+        now = timing_now();
+        if (now - h->last_turn > OWN_GAP_S) /* stopped meanwhile, as rank 0 may have been */
+            h->heard = now;
+        if (!over && (lost || (fd >= 0 && now - h->heard > RANK_0_SILENT_S)))
             say_unheard(h);
         if (term_has_come(h)) {
             if (fd >= 0) {

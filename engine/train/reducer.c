@@ -32,7 +32,7 @@ struct reducer {
     /* Of the step: */
     int next;             /* bucket that is not yet on its way */
     size_t added;         /* gradients from here on are the sums over all parts */
-    double busy_before;   /* of the thread */
+    double busy_before, waited_before; /* of the thread */
     double comm, exposed; /* seconds */
     double sent_bytes;
     /* Compression: */
@@ -171,6 +171,7 @@ void reducer_begin(struct reducer *r, struct hop_log **logs)
     r->added = r->spec.model->parameters;
     r->comm = r->exposed = 0;
     r->busy_before = r->thread ? comm_thread_busy_s(r->thread) : 0;
+    r->waited_before = r->thread ? comm_thread_waited_s(r->thread) : 0;
     for (int i = 0; i < r->plan.count; i++)
         r->reductions[i].log = logs && i < REDUCER_LOGS ? logs[i] : NULL;
 }
@@ -210,9 +211,14 @@ bool reducer_finish(struct reducer *r, struct error *e)
     double waited = timing_now() - before;
     r->sent_bytes = comm_take_sent_bytes(r->spec.comm);
     r->steps++;
-    r->exposed += waited;
-    r->comm += reducer_overlaps(r) ? 0 : waited;
-    r->comm += r->thread ? comm_thread_busy_s(r->thread) - r->busy_before : 0;
+    if (!reducer_overlaps(r)) {
+        r->exposed += waited;
+        r->comm += waited;
+    }
+    if (r->thread) {
+        r->exposed += comm_thread_waited_s(r->thread) - r->waited_before;
+        r->comm += comm_thread_busy_s(r->thread) - r->busy_before;
+    }
     return ok;
 }
 
@@ -235,9 +241,10 @@ bool reducer_sum(struct reducer *r, float *x, size_t n, struct error *e)
         trace_span(r->lane, began, TRACE_WAIT, -1);
     } else {
         ok = reduce(&sum.job, e);
-        r->comm += timing_now() - before;
+        double waited = timing_now() - before;
+        r->exposed += waited;
+        r->comm += waited;
     }
-    r->exposed += timing_now() - before;
     return ok;
 }
 

@@ -118,6 +118,12 @@ static void test_formulas(struct tap *tap)
     if (n > 1)
         check_within(tap, "beside it a root takes n/2 times as long", ratio, 0.9 / slack() * n / 2,
                      1.25 * slack() * n / 2, &e);
+    /* Everybody to everybody: all cables are full both ways. At 4 ranks 5/3 where they are so one after the other. */
+    double everyone = cost_seconds(&cost, "everyone", n, bytes / 8);
+    time = least(tap, t, "everyone", LARGE / 8, 1.05 * everyone, &e);
+    most = n == 1 ? INFINITY : (t->crowded ? 1.4 : 1.2) * slack() * everyone;
+    check_within(tap, "everyone to everyone takes what its formula says", time, n > 1 ? 0.95 * everyone : 0, most,
+                 &e);
     /* Short messages: latency is all that counts, two rounds for each other rank. */
     double rounds = 2.0 * (n - 1) * 50e-6;
     check_within(tap, "short messages take as long as the latency, for each round", short_ring(tap, t, &e),

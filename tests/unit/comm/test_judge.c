@@ -235,6 +235,29 @@ static void test_learner(void **state)
     assert_string_equal(text, "nothing yet (rank 0 computes forward, in step 3)");
 }
 
+/* A collective that is timed is named with its iteration, whether or not it is waited for yet. */
+static void test_timed(void **state)
+{
+    (void)state;
+    char text[200];
+    uint64_t word = order_word(&orders[0], ALLREDUCE, "ring", &element_f32, 1024);
+    activity_measure(&activities[0], word, 0);
+    beat_all(10);
+    judge_waiting_for(ranks, RANKS, 1, text, sizeof text);
+    assert_string_equal(text,
+                        "allreduce (ring) of 1024 f32 elements, before iteration 1 (rank 0 prepares it)");
+    activity_measure(&activities[0], word, 3);
+    order_begin(&orders[0], ORDER_WAIT, "", NULL, 0);
+    beat_all(10);
+    judge_waiting_for(ranks, RANKS, 1, text, sizeof text);
+    assert_string_equal(text, "barrier beside allreduce (ring) of 1024 f32 elements, iteration 3");
+    activity_end(&activities[0]);
+    allreduce(0, 1024);
+    beat_all(10);
+    judge_waiting_for(ranks, RANKS, 1, text, sizeof text);
+    assert_string_equal(text, "allreduce (ring) of 1024 f32 elements, iteration 3");
+}
+
 /* Words that are being written while they are looked at are never taken for others. */
 static void test_kept(void **state)
 {
@@ -262,6 +285,7 @@ int main(void)
         cmocka_unit_test_setup(test_silent, begin),   cmocka_unit_test_setup(test_stopped, begin),
         cmocka_unit_test_setup(test_mismatch, begin), cmocka_unit_test_setup(test_never_meets, begin),
         cmocka_unit_test_setup(test_learner, begin),  cmocka_unit_test_setup(test_kept, begin),
+        cmocka_unit_test_setup(test_timed, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
