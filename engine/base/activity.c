@@ -55,9 +55,8 @@ bool activity_collective(const struct activity_view *v, uint64_t s, uint64_t *wh
 bool activity_same(const struct activity_view *a, const struct activity_view *b)
 {
     return a->begun == b->begun && a->ended == b->ended && a->step == b->step && a->phase == b->phase &&
-           a->measured == b->measured &&
-           a->bucket == b->bucket && a->line == b->line && a->send_to == b->send_to &&
-           a->receive_from == b->receive_from;
+           a->measured == b->measured && a->bucket == b->bucket && a->line == b->line &&
+           a->send_to == b->send_to && a->receive_from == b->receive_from;
 }
 
 const char *activity_phase_text(int phase)

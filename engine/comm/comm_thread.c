@@ -18,7 +18,8 @@ struct comm_thread {
     bool ends, failed;
     struct error error;
     double busy_s, waited_s;
-    double busy_since; /* while there are jobs; the moment when there were none any more, until it is noticed */
+    double
+        busy_since; /* while there are jobs; the moment when there were none any more, until it is noticed */
 };
 
 /* The first job, once there is one; NULL at the end. With the lock. */

@@ -23,6 +23,8 @@ enum { TICK_MS = 250, QUEUE_TICK_MS = 500 };
 #define STOPPED_S 3.0
 /* Rank 0 notices that of all others, and knows what they hold up: it goes first. */
 #define OTHERS_STOPPED_S 5.0
+/* Longer, where the others have not yet said what they wait for rank 0 for. */
+#define UNSAID_S 1.5
 /* A loop that has not come round for so long was itself stopped: that time does not count for anybody. */
 #define OWN_GAP_S 1.5
 
@@ -50,12 +52,13 @@ static void watch_ranks(struct supervisor *s, double now)
 {
     if (s->ranks_found < s->plan->ranks)
         find_ranks(s);
+    double unsaid = s->plan->ranks > 1 && !*s->waiting_for ? UNSAID_S : 0;
     for (int rank = 0; rank < s->plan->ranks; rank++) {
         if (s->rank_pids[rank] == 0 || process_state(s->rank_pids[rank]) != 'T') {
             s->rank_stopped[rank] = 0;
         } else if (s->rank_stopped[rank] == 0) {
             s->rank_stopped[rank] = now;
-        } else if (now - s->rank_stopped[rank] >= (rank == 0 ? STOPPED_S : OTHERS_STOPPED_S)) {
+        } else if (now - s->rank_stopped[rank] >= (rank == 0 ? STOPPED_S : OTHERS_STOPPED_S) + unsaid) {
             char text[256];
             snprintf(text, sizeof text,
                      "rank %d on %.100s has been stopped (SIGSTOP): every other rank waits for it, so the "

@@ -39,7 +39,8 @@ void supervisor_give_up(struct supervisor *s, const char *sentence)
 void supervisor_append(struct supervisor *s, json_t *event)
 {
     struct error e = {0};
-    if (*s->plan->slowed && !json_object_get(event, "slowed")) /* our own; those of the ranks say so already */
+    if (*s->plan->slowed &&
+        !json_object_get(event, "slowed")) /* our own; those of the ranks say so already */
         event_set_text(event, "slowed", s->plan->slowed);
     if (s->stream_broken) {
         json_decref(event);

@@ -30,10 +30,10 @@ struct reducer {
     struct trace_lane *lane;      /* of the thread that computes, */
     struct trace_lane *beside;    /* and of that one */
     /* Of the step: */
-    int next;             /* bucket that is not yet on its way */
-    size_t added;         /* gradients from here on are the sums over all parts */
+    int next;                          /* bucket that is not yet on its way */
+    size_t added;                      /* gradients from here on are the sums over all parts */
     double busy_before, waited_before; /* of the thread */
-    double comm, exposed; /* seconds */
+    double comm, exposed;              /* seconds */
     double sent_bytes;
     /* Compression: */
     struct compressor *compressor; /* NULL: none */

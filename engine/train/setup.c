@@ -360,10 +360,11 @@ static bool start_tuning(struct trainer *tr, struct error *e)
     tr->tuning = autotune_new(&spec, e);
     long steps = tr->total_steps - tr->first_step;
     if (tr->tuning && tr->total_steps > 0 && steps < autotune_steps(tr->tuning))
-        return error_set(e, ERROR_INPUT,
-                         "autotune: it needs %d steps to try every algorithm and size of bucket with this model, "
-                         "but this training has %ld: give it %ld steps or more, or leave autotune out",
-                         autotune_steps(tr->tuning), steps, tr->first_step + autotune_steps(tr->tuning));
+        return error_set(
+            e, ERROR_INPUT,
+            "autotune: it needs %d steps to try every algorithm and size of bucket with this model, "
+            "but this training has %ld: give it %ld steps or more, or leave autotune out",
+            autotune_steps(tr->tuning), steps, tr->first_step + autotune_steps(tr->tuning));
     return tr->tuning != NULL;
 }
 

@@ -101,8 +101,8 @@ check "and goes on with what it chose" events "$scratch/tuned" \
      (steps[-1]["algo"], steps[-1].get("buckets", 1)) and "tuned in" in notes and events[-1]["ok"]'
 train --ranks 1 --steps 3 --autotune >"$scratch/alone"
 check "one rank has nothing to tune" events "$scratch/alone" '"nothing to tune" in notes and events[-1]["ok"]'
-train --ranks 2 --steps 5 --autotune >"$scratch/short"
-check "too short a run says so" events "$scratch/short" '"nothing was chosen" in notes and events[-1]["ok"]'
+expect "too short a run is refused" 2 "$ringside" train --data "$data" --model mlp --ranks 2 --batch 8 --steps 5 --autotune
+check "with the steps it needs" grep -qE 'autotune: it needs ([0-9]+) steps .* this training has 5: give it \1 steps' "$scratch/out" "$scratch/err"
 
 # From a script.
 cat >"$scratch/script.lua" <<'LUA'

@@ -122,8 +122,8 @@ static void test_formulas(struct tap *tap)
     double everyone = cost_seconds(&cost, "everyone", n, bytes / 8);
     time = least(tap, t, "everyone", LARGE / 8, 1.05 * everyone, &e);
     most = n == 1 ? INFINITY : (t->crowded ? 1.4 : 1.2) * slack() * everyone;
-    check_within(tap, "everyone to everyone takes what its formula says", time, n > 1 ? 0.95 * everyone : 0, most,
-                 &e);
+    check_within(tap, "everyone to everyone takes what its formula says", time, n > 1 ? 0.95 * everyone : 0,
+                 most, &e);
     /* Short messages: latency is all that counts, two rounds for each other rank. */
     double rounds = 2.0 * (n - 1) * 50e-6;
     check_within(tap, "short messages take as long as the latency, for each round", short_ring(tap, t, &e),
