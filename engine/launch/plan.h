@@ -21,17 +21,16 @@ struct plan {
     int env_count;
     char *notes[PLAN_NOTES]; /* "level text" */
     int note_count;
-    int ranks; /* processes that mpirun starts; 0: the worker is one process of ours */
-    int slots; /* of this node's cap on ranks; 0: exempt */
-    int nice;  /* 0: as it is */
-    char slowed
-        [SLOW_LINK_TEXT]; /* what every event is to say of a link that is slowed on purpose; "": it is not */
-    bool check;           /* of an exercise: that it ends with "no" is no failure of the run */
-    bool replay;          /* events keep the recording's times */
-    bool simulated;       /* events keep the simulation's times */
-    double silent_s;      /* rank 0 may be silent this long */
-    double stop_s;        /* between a stop file and TERM */
-    double kill_s;        /* between TERM and KILL */
+    int ranks;                   /* processes that mpirun starts; 0: the worker is one process of ours */
+    int slots;                   /* of this node's cap on ranks; 0: exempt */
+    int nice;                    /* 0: as it is */
+    char slowed[SLOW_LINK_TEXT]; /* what every event says of a link slowed on purpose, or "" */
+    bool check;                  /* of an exercise: that it ends with "no" is no failure of the run */
+    bool replay;                 /* events keep the recording's times */
+    bool simulated;              /* events keep the simulation's times */
+    double silent_s;             /* rank 0 may be silent this long */
+    double stop_s;               /* between a stop file and TERM */
+    double kill_s;               /* between TERM and KILL */
 };
 
 /* The waits above, as they are where no test shortens them. */

@@ -73,7 +73,7 @@ struct bench {
     double *times;         /* [case][iteration] */
     double *tuned; /* [size][algo]: where they are to be kept, the least, which disturbances spoil least */
     long op_count; /* operations sampled so far */
-    double *times; /* [case][iteration] */
+    int iteration; /* under way, from 1; 0: warming up */
     bool stopped, right;
 };
 
