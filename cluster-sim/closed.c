@@ -11,37 +11,19 @@
  * several GPUs the formula is an estimate: latencies add up along the ring, where ranks that wait for each other would all
  * wait for the slowest (as in NCCL's own model, src/graph/tuning.cc).
  */
+#include "cluster-sim/closed.h"
 #include "cluster-sim/tiers.h"
 #include "cluster-sim/topology.h"
+#include "engine/base/units.h"
 #include "engine/spec/collective.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SAME 1e-9
-
-/* The rounds of a kind: who sends to whom. */
-enum shape {
-    SHIFT, /* i -> i + 1, the last -> 0 */
-    SPAN,  /* inside groups of `distance`: the same */
-    LEAP,  /* i -> i + distance, modulo all */
-    PAIRS, /* i <-> i ^ distance, of the largest power of two of the ranks; the rest folded */
-    FOLD,  /* 2i -> 2i + 1, of the first `distance` pairs */
-    BACK,  /* the same backwards */
-    UP,    /* i + distance -> i, for each multiple i of 2 distance */
-    DOWN,  /* the same backwards */
-};
-
-struct term {
-    enum shape shape;
-    int distance;
-    double repeats, bytes;
-    bool reduce;
-};
-
-enum { TERMS = 160 };
 
 struct count {
     const struct platform *platform;
@@ -50,17 +32,8 @@ struct count {
     int *load;              /* of each link */
     bool *busy, *were_busy; /* ranks, in this round and in the one before */
     struct route route;
+    struct tier_budget *budget;
     int folded, power; /* of PAIRS */
-};
-
-/* Of one round. */
-struct paced {
-    double latency, transfer, add; /* of its slowest message */
-    double latencies;              /* of all messages added up */
-    double load;                   /* on its bottleneck */
-    int link, messages;
-    bool even, exact;
-    bool in_touch; /* every message has a rank that the round before has kept busy */
 };
 
 static int rank_of(const struct count *c, int i)
@@ -122,6 +95,8 @@ static bool count_loads(struct count *c, const struct term *t, struct error *e)
             return false;
         for (int k = 0; k < c->route.count; k++)
             c->load[c->route.link[k]]++;
+        if (!tier_spend(c->budget, 2 * c->route.count, c->request, e))
+            return false;
     }
     return true;
 }
@@ -140,12 +115,34 @@ static bool begin_together(struct count *c, const struct term *t, const struct p
     return true;
 }
 
+/* One message of a round stands for all where each is alone on its links. */
+static bool pace_alone(struct count *c, const struct term *t, struct paced *out, struct error *e)
+{
+    struct protocol_piece piece = protocol_at(&c->platform->protocol, t->bytes);
+    int i = 0, from = 0, to = 0;
+    while (i < c->ranks && !message(c, t, i, &from, &to))
+        i++;
+    *out = (struct paced){.link = -1, .even = true, .exact = true, .in_touch = true};
+    if (i == c->ranks)
+        return true;
+    if (!platform_route(c->platform, from, to, &c->route, e))
+        return false;
+    out->link = c->route.link[0];
+    out->load = out->messages = 1;
+    out->latency = out->latencies = piece.latency_s + piece.latency_factor * c->route.latency;
+    out->transfer = t->bytes / piece.bandwidth_factor / platform_link_bandwidth(c->platform, out->link);
+    out->add = t->reduce ? c->request->gamma * t->bytes : 0;
+    return true;
+}
+
 static bool pace(struct count *c, const struct term *t, struct paced *out, struct error *e)
 {
     struct protocol_piece piece = protocol_at(&c->platform->protocol, t->bytes);
     double wire = t->bytes / piece.bandwidth_factor, longest = 0, shortest = INFINITY, worst = 0, mine = 0,
            path = 0;
     int from, to;
+    if (tier_links_of_ranks(c->platform))
+        return pace_alone(c, t, out, e);
     *out = (struct paced){.link = -1, .even = true, .exact = true, .in_touch = true};
     bool *before = c->were_busy;
     c->were_busy = c->busy;
@@ -193,13 +190,6 @@ static double longest(double elements, double parts)
     return ceil(elements / parts);
 }
 
-struct terms {
-    struct term term[TERMS];
-    int count;
-    const char *text; /* the formula; a: latency of a round, B: bytes a second */
-    double ragged;    /* see pattern.h */
-};
-
 static void add(struct terms *t, enum shape shape, int distance, double repeats, double bytes, bool reduce)
 {
     if (repeats > 0 && bytes > 0 && t->count < TERMS)
@@ -217,72 +207,141 @@ static void tree(struct terms *t, int n, double bytes, bool up)
         add(t, DOWN, d, 1, bytes, false);
 }
 
-static void halving_doubling(struct terms *t, const struct count *c, double elements, int element)
+/* How many bytes each way takes. */
+static double halving_doubling(struct terms *t, const struct count *c, double elements, int element)
 {
+    double moved = 0;
     for (int way = 0; way < 2; way++)
         for (int d = c->power / 2; d >= 1; d /= 2) {
             double base = floor(elements / c->power), longer = fmod(elements, c->power);
-            add(t, PAIRS, d, 1, (base * d + fmin(longer, d)) * element, way == 0);
+            double bytes = (base * d + fmin(longer, d)) * element;
+            add(t, PAIRS, d, 1, bytes, way == 0);
+            moved += way == 0 ? bytes : 0;
         }
+    return moved;
+}
+
+static void say(struct terms *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct terms *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->text, sizeof t->text, format, args);
+    va_end(args);
+}
+
+static void ring_terms(struct terms *t, const struct count *c, const char *algo, double elements, int element)
+{
+    double chunk = longest(elements, c->ranks), steps = c->ranks - 1;
+    double segment = pattern_number(algo) > 0 ? pattern_number(algo) : 65536;
+    double parts = pattern_is(algo, "ring_segmented") ? fmin(4096, fmax(1, longest(chunk, segment))) : 1;
+    double longer = fmod(chunk, parts), shorter = floor(chunk / parts);
+    bool half = pattern_is(algo, "allgather") || pattern_is(algo, "reduce_scatter");
+    char piece[32];
+    for (int reduce = 1; reduce >= 0; reduce--) {
+        if (half && reduce != pattern_is(algo, "reduce_scatter"))
+            continue;
+        add(t, SHIFT, 0, longer * steps, (shorter + 1) * element, reduce);
+        add(t, SHIFT, 0, (parts - longer) * steps, shorter * element, reduce);
+    }
+    units_show_bytes(chunk * element, piece, sizeof piece);
+    if (parts > 1)
+        say(t, "2(n-1) (p a + c/B), n = %d, p = %.0f segments, c = S/n = %s", c->ranks, parts, piece);
+    else
+        say(t, "%s(n-1) (a + c/B), n = %d, c = S/n = %s", half ? "" : "2", c->ranks, piece);
+}
+
+static void hierarchical_terms(struct terms *t, int n, int per_host, double elements, int element)
+{
+    int hosts = n / per_host;
+    double piece = longest(elements, per_host), part = longest(piece, hosts);
+    char inside[32], between[32];
+    for (int way = 0; way < 2; way++) {
+        if (way == 0)
+            add(t, SPAN, per_host, per_host - 1, piece * element, true);
+        add(t, LEAP, per_host, hosts - 1, part * element, way == 0);
+        if (way == 1)
+            add(t, SPAN, per_host, per_host - 1, piece * element, false);
+    }
+    t->ragged += pattern_ragged(elements, per_host);
+    t->two = per_host > 1 && hosts > 1;
+    units_show_bytes(piece * element, inside, sizeof inside);
+    units_show_bytes(part * element, between, sizeof between);
+    if (t->two)
+        say(t, "2(K-1) (a1 + c1/B1) + 2(n/K-1) (a2 + c2/B2), n = %d, K = %d, c1 = S/K = %s, c2 = S/n = %s", n,
+            per_host, inside, between);
+    else
+        say(t, "2(n-1) (a + c/B), n = %d, c = S/n = %s", n, between);
+}
+
+static void doubling_terms(struct terms *t, const struct count *c, bool halving, double elements, int element)
+{
+    double S = elements * element, moved = 0;
+    int lg = (int)log2(c->power);
+    char buffer[32], piece[32];
+    units_show_bytes(S, buffer, sizeof buffer);
+    add(t, FOLD, c->folded, c->folded > 0, S, true);
+    if (halving)
+        moved = halving_doubling(t, c, elements, element);
+    for (int d = 1; !halving && d < c->power; d *= 2)
+        add(t, PAIRS, d, 1, S, true);
+    add(t, BACK, c->folded, c->folded > 0, S, false);
+    t->ragged = halving ? pattern_ragged(elements, c->power) : 0;
+    units_show_bytes(moved, piece, sizeof piece);
+    if (!halving)
+        say(t, "k (a + S/B), n = %d, k = %s = %d, S = %s", c->ranks, c->folded ? "floor(lg n) + 2" : "lg n",
+            c->folded ? lg + 2 : lg, buffer);
+    else if (c->folded)
+        say(t,
+            "2 (k a + c/B) + 2 (a + S/B), n = %d, k = floor(lg n) = %d, P = 2^k = %d, c = S (P-1)/P = %s, S "
+            "= %s",
+            c->ranks, lg, c->power, piece, buffer);
+    else
+        say(t, "2 (k a + c/B), n = %d, k = lg n = %d, c = S (n-1)/n = %s", c->ranks, lg, piece);
+}
+
+static void tree_terms(struct terms *t, const char *algo, int n, double bytes)
+{
+    bool both = pattern_is(algo, "tree");
+    char buffer[32];
+    units_show_bytes(bytes, buffer, sizeof buffer);
+    if (both || pattern_is(algo, "reduce"))
+        tree(t, n, bytes, true);
+    if (both || pattern_is(algo, "broadcast"))
+        tree(t, n, bytes, false);
+    t->ragged = 0;
+    say(t, "%sk (a + S/B), n = %d, k = %s = %d, S = %s", both ? "2" : "", n,
+        (n & (n - 1)) == 0 ? "lg n" : "ceil(lg n)", both ? t->count / 2 : t->count, buffer);
 }
 
 /* False: no such formula. */
 static bool terms_of(struct terms *t, const struct count *c, const char *algo, double elements, int element)
 {
-    int n = c->ranks, k = pattern_number(algo);
+    int n = c->ranks, k = pattern_number(algo) > 0 ? pattern_number(algo) : 1;
     t->ragged = pattern_ragged(elements, n);
-    double S = elements * element, chunk = longest(elements, n), N = n;
-    if (pattern_is(algo, "ring") || (pattern_is(algo, "nccl_ring") && c->platform->node.nics == 1)) {
-        add(t, SHIFT, 0, N - 1, chunk * element, true);
-        add(t, SHIFT, 0, N - 1, chunk * element, false);
-        t->text = "2(n-1) (a + S/n / B)";
-    } else if (pattern_is(algo, "ring_segmented")) {
-        double parts = fmin(4096, fmax(1, longest(chunk, k > 0 ? k : 65536)));
-        double longer = fmod(chunk, parts), shorter = floor(chunk / parts);
-        for (int reduce = 1; reduce >= 0; reduce--) {
-            add(t, SHIFT, 0, longer * (N - 1), (shorter + 1) * element, reduce);
-            add(t, SHIFT, 0, (parts - longer) * (N - 1), shorter * element, reduce);
-        }
-        t->text = "2(n-1)p (a + S/np / B), p segments";
-    } else if (pattern_is(algo, "allgather") || pattern_is(algo, "reduce_scatter")) {
-        add(t, SHIFT, 0, N - 1, chunk * element, pattern_is(algo, "reduce_scatter"));
-        t->text = "(n-1) (a + S/n / B)";
-    } else if (pattern_is(algo, "recursive_doubling")) {
-        add(t, FOLD, c->folded, c->folded > 0, S, true);
-        for (int d = 1; d < c->power; d *= 2)
-            add(t, PAIRS, d, 1, S, true);
-        add(t, BACK, c->folded, c->folded > 0, S, false);
-        t->ragged = 0;
-        t->text = c->folded ? "(lg n + 2) (a + S / B)" : "lg n (a + S / B)";
-    } else if (pattern_is(algo, "halving_doubling")) {
-        add(t, FOLD, c->folded, c->folded > 0, S, true);
-        halving_doubling(t, c, elements, element);
-        t->ragged = pattern_ragged(elements, c->power);
-        add(t, BACK, c->folded, c->folded > 0, S, false);
-        t->text = c->folded ? "2 lg P a + 2(P-1)/P S / B + 2 (a + S / B)" : "2 lg n a + 2(n-1)/n S / B";
-    } else if (pattern_is(algo, "tree")) {
-        tree(t, n, S, true);
-        tree(t, n, S, false);
-        t->ragged = 0;
-        t->text = "2 lg n (a + S / B)";
-    } else if (pattern_is(algo, "broadcast") || pattern_is(algo, "reduce")) {
-        tree(t, n, S, pattern_is(algo, "reduce"));
-        t->ragged = 0;
-        t->text = "lg n (a + S / B)";
+    if (pattern_is(algo, "ring") || pattern_is(algo, "ring_segmented") || pattern_is(algo, "allgather") ||
+        pattern_is(algo, "reduce_scatter") ||
+        (pattern_is(algo, "nccl_ring") && c->platform->node.nics == 1)) {
+        ring_terms(t, c, algo, elements, element);
+    } else if (pattern_is(algo, "recursive_doubling") || pattern_is(algo, "halving_doubling")) {
+        doubling_terms(t, c, pattern_is(algo, "halving_doubling"), elements, element);
+    } else if (pattern_is(algo, "tree") || pattern_is(algo, "broadcast") || pattern_is(algo, "reduce")) {
+        tree_terms(t, algo, n, elements * element);
     } else if (pattern_is(algo, "barrier")) {
         for (int d = 1; d < n; d *= 2)
             add(t, LEAP, d, 1, element, false);
         t->ragged = 0;
-        t->text = "lg n (a + 1 element / B)";
-    } else if (pattern_is(algo, "hierarchical") && n % (k > 0 ? k : 1) == 0) {
-        int per_host = k > 0 ? k : 1, hosts = n / per_host;
-        double piece = longest(elements, per_host), part = longest(piece, hosts);
-        add(t, SPAN, per_host, per_host - 1, piece * element, true);
-        add(t, LEAP, per_host, hosts - 1, part * element, true);
-        add(t, LEAP, per_host, hosts - 1, part * element, false);
-        add(t, SPAN, per_host, per_host - 1, piece * element, false);
-        t->ragged += pattern_ragged(elements, per_host);
-        t->text = "2(K-1) (a1 + S/K / B1) + 2(n/K-1) (a2 + S/n / B2)";
+        say(t, "k (a + c/B), n = %d, k = %s = %d, c = %d B", n, (n & (n - 1)) == 0 ? "lg n" : "ceil(lg n)",
+            t->count, element);
+    } else if (pattern_is(algo, "alltoall") && tier_links_of_ranks(c->platform) && fmod(elements, n) == 0) {
+        /* In round k ranks r and k - r exchange; of two ranks nobody does so in the first. Alone on their links, as in a leap. */
+        char piece[32];
+        units_show_bytes(elements / n * element, piece, sizeof piece);
+        add(t, LEAP, 1, n > 2 ? n : 1, elements / n * element, false);
+        say(t, "%s, n = %d, c = S/n = %s", n > 2 ? "n (a + c/B)" : "a + c/B", n, piece);
+    } else if (pattern_is(algo, "hierarchical") && n % k == 0) {
+        hierarchical_terms(t, n, k, elements, element);
     } else {
         return false;
     }
@@ -311,11 +370,18 @@ static bool everyone(const struct platform *p, const struct sim_request *q, doub
     out->add_s = adds * q->gamma * bytes; /* one after another */
     out->time_s = out->latency_s + out->transfer_s + out->add_s;
     out->bottleneck_bytes = adds * bytes;
-    snprintf(out->formula, sizeof out->formula, "%s, a = %.4g s, B = %.4g B/s, n = %d, %g bytes",
-             rounds == 1                      ? "a + (n-1) S / B"
-             : pattern_is(q->algo, "central") ? "2 (a + (n-1) S / B)"
-                                              : "2 (a + (n-1) S/K / B)",
-             out->latency_s / rounds, p->bandwidth, q->ranks, bytes);
+    bool servers = pattern_is(q->algo, "param_server");
+    char size[32], latency[32], rate[32], adding[32] = "";
+    units_show_bytes(bytes, size, sizeof size);
+    units_show_seconds(out->latency_s / rounds, latency, sizeof latency);
+    units_show_rate(p->bandwidth * piece.bandwidth_factor, rate, sizeof rate);
+    units_show_seconds(out->add_s, adding, sizeof adding);
+    snprintf(out->formula, sizeof out->formula, "%s, n = %d, %s%s, a = %s, B = %s%s%s",
+             rounds == 1 ? "a + (n-1) S/B"
+             : servers   ? "2 (a + (n-1) c/B)"
+                         : "2 (a + (n-1) S/B)",
+             q->ranks, servers ? "c = S/K = " : "S = ", size, latency, rate,
+             out->add_s > 0 ? "; and adding " : "", out->add_s > 0 ? adding : "");
     tier_bottleneck(p, 1, out); /* down to port 0, the root or a server */
     return true;
 }
@@ -334,7 +400,7 @@ static bool in_step(const struct terms *t, const struct paced *paces)
 static bool sum_up(struct count *c, const struct terms *t, bool flows, struct sim_result *out, bool *known,
                    struct error *e)
 {
-    struct paced paces[TERMS];
+    struct paced paces[TERMS] = {{.link = -1}};
     double longest_term = -1;
     const struct paced *main_term = &paces[0];
     bool exact = true, even = true, ragged = false, in_touch = true;
@@ -371,30 +437,29 @@ static bool sum_up(struct count *c, const struct terms *t, bool flows, struct si
     *known = *known || flows;
     if (!flows && !out->exact)
         snprintf(out->note, sizeof out->note,
-                 "an estimate: the buffer does not divide evenly, and some messages are shorter");
+                 isinf(t->ragged)
+                     ? "an estimate, at most this: some pieces are empty and are not sent, so ranks get ahead"
+                     : "an estimate: the buffer does not divide evenly, and some messages are shorter");
     if (flows && !out->exact)
         snprintf(out->note, sizeof out->note,
                  "an estimate: latencies are added up along the ring, and the slowest link sets the pace of "
                  "the bytes");
     if (t->count) {
-        double rate = main_term->link >= 0 ? platform_link_bandwidth(c->platform, main_term->link) : 0;
         for (int i = 0; i < t->count; i++)
             if (paces[i].link == main_term->link)
                 out->bottleneck_bytes += t->term[i].repeats * t->term[i].bytes * paces[i].load;
-        snprintf(out->formula, sizeof out->formula, "%s, n = %d, S = %g B, a = %.4g s, B = %.4g B/s%s",
-                 t->text, c->ranks, c->request->bytes, main_term->latency, rate / fmax(1, main_term->load),
-                 main_term->load > 1 ? " (shared)" : "");
+        closed_formula(t, paces, flows, out->add_s, out->formula, sizeof out->formula);
         tier_bottleneck(c->platform, main_term->link, out);
     }
     return true;
 }
 
-bool closed_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
-                       bool *known, struct error *e)
+bool closed_collective(const struct platform *p, const struct sim_request *q, struct tier_budget *budget,
+                       struct sim_result *out, bool *known, struct error *e)
 {
     int element = pattern_element(q->bytes);
     double elements = floor(q->bytes / element);
-    struct count c = {.platform = p, .request = q, .ranks = q->ranks, .power = 1};
+    struct count c = {.platform = p, .request = q, .ranks = q->ranks, .power = 1, .budget = budget};
     struct terms terms = {.count = 0};
     while (2 * c.power <= q->ranks)
         c.power *= 2;

@@ -41,7 +41,7 @@ struct sim_result {
     bool exact;         /* false: ranks would not stay in step, and only events would tell */
     long rounds, distinct;
     double latency_s, transfer_s, add_s; /* of time_s; of events: of the chain of messages that ended last */
-    char formula[256];                   /* of closed: with its numbers; else how it was put together */
+    char formula[512];                   /* of closed: with its numbers; else how it was put together */
     char bottleneck[128];                /* the link that bounds the longest round, and its rate */
     double bottleneck_bytes;             /* over that link in all, one direction */
     char note[256];                      /* "" or what else to know */

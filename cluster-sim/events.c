@@ -58,6 +58,7 @@ struct run {
     struct waiting *waiting;
     int waitings, waiting_room;
     struct route route;
+    struct tier_budget *budget;
     double now;
     int element, last, finished;
     bool free;
@@ -198,9 +199,10 @@ static bool through(struct run *r, int m)
 
 static bool go(struct run *r)
 {
-    for (;;) {
+    for (double worked = 0;; worked = fluid_work(r->fluid)) {
         double when;
-        if (!fluid_next(r->fluid, &when, r->e))
+        if (!fluid_next(r->fluid, &when, r->e) ||
+            !tier_spend(r->budget, fluid_work(r->fluid) - worked, r->request, r->e))
             return false;
         if (r->timers && r->timer[0].when < when)
             when = r->timer[0].when;
@@ -327,8 +329,8 @@ static void explain(struct run *r)
             busiest = l;
     tier_bottleneck(r->platform, busiest, out);
     out->bottleneck_bytes = busiest == NONE ? 0 : r->carried[busiest];
-    snprintf(out->formula, sizeof out->formula, "%d messages, each by itself; the last ends a chain of %d",
-             r->schedule.count, messages);
+    snprintf(out->formula, sizeof out->formula, "%d message%s, each by itself; the last ends a chain of %d",
+             r->schedule.count, r->schedule.count == 1 ? "" : "s", messages);
 }
 
 static bool prepare(struct run *r)
@@ -350,12 +352,13 @@ static bool prepare(struct run *r)
     return r->fluid && lists(r);
 }
 
-bool events_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
-                       struct error *e)
+bool events_collective(const struct platform *p, const struct sim_request *q, struct tier_budget *budget,
+                       struct sim_result *out, struct error *e)
 {
     struct run r = {.platform = p,
                     .request = q,
                     .out = out,
+                    .budget = budget,
                     .element = pattern_element(q->bytes),
                     .last = NONE,
                     .free = pattern_flows_freely(q->algo),

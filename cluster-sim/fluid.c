@@ -24,7 +24,7 @@ struct flow {
 };
 
 struct fluid {
-    double now;
+    double now, work;
     const double *capacity;
     int links;
     struct crossing **on; /* of each link */
@@ -171,6 +171,7 @@ bool fluid_start(struct fluid *f, const int *link, int count, double bytes, int 
     if (f->spares == 0 && f->flows == f->flow_room && !grow_flows(f, e))
         return false;
     int place = f->spares ? f->spare[--f->spares] : f->flows++;
+    f->work += count + 1;
     struct flow *flow = &f->flow[place];
     if (flow->room < count) {
         struct crossing *grown = realloc(flow->crossing, (size_t)count * sizeof *grown);
@@ -260,6 +261,7 @@ static bool solve(struct fluid *f, int crossings, struct error *e)
             f->link[used++] = f->local[flow->crossing[k].link];
     }
     f->first[f->met_flows] = used;
+    f->work += used + f->met_links;
     if (!maxmin_solve(f->met_links, f->small, f->met_flows, f->first, f->link, f->rate, f->bottleneck, e))
         return false;
     for (int i = 0; i < f->met_flows; i++)
@@ -297,6 +299,11 @@ bool fluid_next(struct fluid *f, double *when, struct error *e)
     }
     *when = f->heap_size ? f->flow[f->heap[0]].end : INFINITY;
     return true;
+}
+
+double fluid_work(const struct fluid *f)
+{
+    return f->work;
 }
 
 void fluid_advance(struct fluid *f, double now)

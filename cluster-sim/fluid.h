@@ -26,6 +26,9 @@ void fluid_advance(struct fluid *f, double now);
 /* The tag of a flow that has ended by now, in the order of their ends; -1: none is left. */
 int fluid_ended(struct fluid *f);
 
+/* What has been computed so far: links crossed by the flows that were solved for, and flows. */
+double fluid_work(const struct fluid *f);
+
 /* Two moments that are one: what rounding alone keeps apart. now: finite. */
 bool fluid_same_moment(double a, double now);
 

@@ -64,7 +64,7 @@ bool pattern_schedule(struct schedule *s, const struct pattern_kind *kind, struc
         return error_set(
             e, ERROR_INPUT,
             "%s on %d ranks sends about %.3g messages; one by one the simulator follows at most %d: take "
-            "--tier closed, or fewer ranks",
+            "fewer ranks, or --tier closed where there is a formula",
             kind->algo, ranks, pattern_transfers(kind), PATTERN_FLOWS_MAX);
     if (pattern_is(kind->algo, "nccl_tree"))
         return schedule_nccl_tree(s, &kind->hosts, length, pattern_number(kind->algo), e);

@@ -51,7 +51,7 @@ struct pattern_kind {
 bool pattern_make(struct pattern *p, const struct pattern_kind *kind, struct error *e);
 void pattern_free(struct pattern *p);
 
-enum { PATTERN_FLOWS_MAX = 16 << 20 };
+enum { PATTERN_FLOWS_MAX = 8 << 20 };
 
 /* The schedule with all its rounds. ERROR_INPUT: more than PATTERN_FLOWS_MAX transfers. */
 bool pattern_schedule(struct schedule *s, const struct pattern_kind *kind, struct error *e);

@@ -33,6 +33,7 @@ struct solver {
     bool *on_chain, *reached; /* ranks */
     bool *busy, *were_busy;   /* in this round, and in the one before */
     struct route route;
+    struct tier_budget *budget;
     bool chain, even, shared, in_touch, ragged;
     struct error *e;
 };
@@ -85,13 +86,16 @@ static bool follow(struct solver *s, int count)
         free(order);
         return error_set(s->e, ERROR_FAILED, "out of memory for a round of %d messages", count);
     }
-    bool ok = true;
+    double worked = 0;
+    bool ok = tier_spend(s->budget, s->platform->links, s->request, s->e);
     for (int f = 0; f < count; f++)
         order[f] = f;
     qsort_r(order, (size_t)count, sizeof *order, by_latency, s->latency);
     while (ok && open > 0) {
         double when;
-        ok = fluid_next(fluid, &when, s->e);
+        ok = fluid_next(fluid, &when, s->e) &&
+             tier_spend(s->budget, fluid_work(fluid) - worked, s->request, s->e);
+        worked = fluid_work(fluid);
         if (begun < count)
             when = fmin(when, s->latency[order[begun]]);
         fluid_advance(fluid, when);
@@ -164,8 +168,10 @@ static bool solve_round(struct solver *s, int k, int *bottleneck)
 {
     const struct pattern_round *round = &s->pattern.round[k];
     const struct pattern_flow *flow = s->pattern.flow + round->first;
-    if (!find_routes(s, round) || !maxmin_solve(s->platform->links, s->capacity, round->count, s->first,
-                                                s->link, s->rate, s->bottleneck, s->e))
+    if (!find_routes(s, round) ||
+        !tier_spend(s->budget, 2.0 * s->first[round->count] + s->platform->links, s->request, s->e) ||
+        !maxmin_solve(s->platform->links, s->capacity, round->count, s->first, s->link, s->rate,
+                      s->bottleneck, s->e))
         return false;
     for (int f = 0; f < round->count; f++)
         s->time[f] = s->latency[f] + s->wire[f] / s->rate[f];
@@ -267,20 +273,20 @@ static bool solve_all(struct solver *s, struct sim_result *out)
     return true;
 }
 
-bool rounds_collective(const struct platform *p, const struct sim_request *q, struct sim_result *out,
-                       struct error *e)
+bool rounds_collective(const struct platform *p, const struct sim_request *q, struct tier_budget *budget,
+                       struct sim_result *out, struct error *e)
 {
-    struct solver s = {.platform = p, .request = q, .e = e};
+    struct solver s = {.platform = p, .request = q, .budget = budget, .e = e};
     struct pattern_kind kind = tier_kind(p, q);
     bool ok = pattern_make(&s.pattern, &kind, e) && make_room(&s) && solve_all(&s, out);
     if (ok) {
         out->tier = SIM_ROUNDS;
         out->rounds = s.pattern.rounds;
         out->distinct = s.pattern.distinct;
-        snprintf(out->formula, sizeof out->formula,
-                 "%ld rounds, %d of them distinct, each as long as its slowest of %.4g messages",
-                 s.pattern.rounds, s.pattern.distinct,
-                 s.pattern.rounds ? s.pattern.messages / (double)s.pattern.rounds : 0);
+        snprintf(
+            out->formula, sizeof out->formula,
+            "%ld round%s, %d of them distinct, each as long as its slowest message; %.12g messages in all",
+            s.pattern.rounds, s.pattern.rounds == 1 ? "" : "s", s.pattern.distinct, s.pattern.messages);
         if (!out->exact)
             snprintf(out->note, sizeof out->note,
                      "ranks would not stay in step here, so a round is not simply its slowest message: take "

@@ -173,13 +173,16 @@ static void print_answer(const struct question *q, const struct platform *p, con
     enum collective op = collective_named(q->algo);
     double factor = collective_bus_factor(op == COLLECTIVES ? ALLREDUCE : op, q->ranks);
     units_show_rate(r->time_s > 0 ? q->bytes / r->time_s * factor : 0, bus, sizeof bus);
-    printf("simulated: %s%s%s of %g bytes on %d ranks, cluster %s, topology %s\n", operation(q),
-           op == COLLECTIVES ? " by " : "", op == COLLECTIVES ? q->algo : "", q->bytes, q->ranks, p->name,
-           p->topology_text);
+    char size[32], crossing[32];
+    units_show_bytes(q->bytes, size, sizeof size);
+    units_show_bytes(r->bottleneck_bytes, crossing, sizeof crossing);
+    printf("simulated: %s%s%s of %s on %d rank%s, cluster %s, topology %s\n", operation(q),
+           op == COLLECTIVES ? " by " : "", op == COLLECTIVES ? q->algo : "", size, q->ranks,
+           q->ranks == 1 ? "" : "s", p->name, p->topology_text);
     printf("  time       %s, bus bandwidth %s\n", time, bus);
     printf("  tier       %s%s\n", sim_tier_name(r->tier), r->exact ? "" : " (an estimate)");
     printf("  formula    %s\n", r->formula);
-    printf("  bottleneck %s; %.4g bytes cross it\n", r->bottleneck, r->bottleneck_bytes);
+    printf("  bottleneck %s; in all %s\n", r->bottleneck, crossing);
     if (q->explain) {
         share("latency", r->latency_s, r);
         share("transfer", r->transfer_s, r);
@@ -290,31 +293,62 @@ static bool fastest(struct question *q, const struct platform *p, const char *am
     return *q->chosen && tell(q, p, &least, e);
 }
 
+static void print_head(const struct question *q, const struct platform *p)
+{
+    char size[32];
+    units_show_bytes(q->bytes, size, sizeof size);
+    printf("simulated: allreduce of %s on %d rank%s, cluster %s, topology %s\n  %-20s %12s %12s  %-6s %s\n",
+           size, q->ranks, q->ranks == 1 ? "" : "s", p->name, p->topology_text, "algorithm", "time", "busbw",
+           "tier", "bottleneck");
+}
+
+/* All is asked before anything is told. Of all there are, those that cannot be had here are named below the table. */
 static bool table(struct question *q, const struct platform *p, char *list, bool all, struct error *e)
 {
     const char *names[ALGOS];
+    struct sim_result results[ALGOS];
+    bool answered[ALGOS];
+    char missing[256] = "";
     int count = split(list, names), told = 0;
-    if (!q->json)
-        printf("simulated: allreduce of %g bytes on %d ranks, cluster %s, topology %s\n  %-20s %12s %12s  "
-               "%-6s %s\n",
-               q->bytes, q->ranks, p->name, p->topology_text, "algorithm", "time", "busbw", "tier",
-               "bottleneck");
     for (int i = 0; i < count; i++) {
-        struct sim_result r;
-        if (!ask(q, p, names[i], &r, e)) {
-            if (!all) /* of all there are, those that do not fit are left out */
-                return false;
-            continue;
-        }
-        told++;
-        if (!q->json)
-            print_row(q, &r);
-        else if (!event_write(STDOUT_FILENO, collective_event(q, p, &r), e))
+        answered[i] = ask(q, p, names[i], &results[i], e);
+        told += answered[i];
+        if (!answered[i] && !all)
+            return false;
+        if (!answered[i])
+            snprintf(missing + strlen(missing), sizeof missing - strlen(missing), "%s%s",
+                     *missing ? ", " : "", names[i]);
+    }
+    if (told == 0)
+        return false;
+    if (!q->json)
+        print_head(q, p);
+    for (int i = 0; i < count; i++) {
+        q->algo = names[i];
+        if (answered[i] && !q->json)
+            print_row(q, &results[i]);
+        else if (answered[i] && !event_write(STDOUT_FILENO, collective_event(q, p, &results[i]), e))
             return false;
     }
+    if (*missing && !q->json)
+        printf("  not here: %s; each alone says why\n", missing);
     if (!q->json)
         printf("  %s\n", sim_not_modelled);
-    return told > 0;
+    return true;
+}
+
+/* "ring,tree": no name is empty, and there are not too many. */
+static bool check_list(const char *algos, struct error *e)
+{
+    int names = 1;
+    for (const char *c = algos; *c; c++)
+        names += *c == ',';
+    size_t n = strlen(algos);
+    if (n == 0 || algos[0] == ',' || algos[n - 1] == ',' || strstr(algos, ",,"))
+        return error_set(e, ERROR_INPUT, "--allreduce: a name is missing in '%.64s'; write them as ring,tree",
+                         algos);
+    return names <= ALGOS ||
+           error_set(e, ERROR_INPUT, "--allreduce: %d algorithms; take at most %d at once", names, ALGOS);
 }
 
 static bool answer(struct question *q, struct error *e)
@@ -326,7 +360,8 @@ static bool answer(struct question *q, struct error *e)
     if (*q->add_rate && !rate_of("add-rate", q->add_rate, &rate, e))
         return false;
     q->gamma = *q->add_rate ? 1 / rate : 0;
-    if (!bytes_of(q, e) || !sim_tier_named(q->tier_text, &q->tier, e) || !make_platform(q, &p, e))
+    if (!check_list(q->algos, e) || !bytes_of(q, e) || !sim_tier_named(q->tier_text, &q->tier, e) ||
+        !make_platform(q, &p, e))
         return false;
     if (collective_named(q->algos) == BARRIER)
         q->bytes = 4; /* one element, whatever was asked for */
@@ -374,7 +409,7 @@ int cli_sim_allreduce(int argc, char **argv)
                          .ranks = 8};
     const struct option options[] = {
         {"allreduce", "A,B", OPTION_TEXT, q.algos, sizeof q.algos, 0, 0,
-         "one or several of those below, all, or auto (the fastest)", NULL, NULL},
+         "one or several of those above, all, or auto (the fastest)", NULL, NULL},
         {"ranks", "N", OPTION_INT, &q.ranks, 0, 1, 1 << 24, "how many (8)", &q.ranks_given, NULL},
         {"bytes", "B", OPTION_TEXT, q.bytes_text, sizeof q.bytes_text, 0, 0,
          "of the buffer, with K, M, G = 2^10, 2^20, 2^30 (1M)", NULL, NULL},

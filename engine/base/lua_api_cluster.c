@@ -56,8 +56,7 @@ static int api_cluster(lua_State *L)
                                            {NULL, 0}};
     lua_args_check(L, "cluster", known);
     lua_settop(L, 1);
-    if (lua_api_of(L)->channel)
-        lua_args_finite(L, "cluster");
+    lua_args_finite(L, "cluster");
     lua_pushliteral(L, "cluster");
     lua_setfield(L, 1, "kind");
     note_place(L);

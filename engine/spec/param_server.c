@@ -14,10 +14,10 @@ static bool serve(struct schedule *s, const char *algo, int ranks, size_t length
     if (!schedule_begin(s, algo, ranks, length, servers, 2 * (size_t)ranks * (size_t)servers, e))
         return false;
     for (int round = 0; round < 2; round++)
-        for (int a = 0; a < ranks; a++)
-            for (int b = 0; b < ranks; b++) {
-                int from = a, to = b, server = round == 0 ? to : from;
-                if (from == to || server >= servers)
+        for (int from = 0; from < (round == 0 ? ranks : servers); from++)
+            for (int to = 0; to < (round == 0 ? servers : ranks); to++) {
+                int server = round == 0 ? to : from;
+                if (from == to)
                     continue;
                 schedule_add(s, (struct transfer){
                                     .round = round,

@@ -30,6 +30,16 @@ check "is named" grep -q '"chosen":"recursive_doubling"' <<<"$out"
 expect "100 000 ranks" 0 sim ring --ranks 100000 --bytes 100M --json
 check "a closed form" grep -q '"tier":"closed"' <<<"$out"
 
+# sizes as people read them, and nothing that takes minutes without a word
+expect "sizes" 0 sim ring --ranks 1 --bytes 100M
+check "100 MiB on 1 rank" grep -q 'of 100 MiB on 1 rank,' <<<"$out"
+expect "16 million ranks" 0 sim tree --ranks 16777216
+check "the formula counts its rounds" grep -qF '2k (a + S/B), n = 16777216, k = lg n = 24' <<<"$out"
+expect "all to all, by a formula" 0 sim alltoall --ranks 4096 --bytes 64M --json
+check "closed" grep -q '"tier":"closed"' <<<"$out"
+expect "a table of 100 000 ranks" 0 sim ring,central,nccl_ring --ranks 100000 --topology fattree:1000x100:2
+check "with central" grep -q '^  central ' <<<"$out"
+
 # hops, in time, and as many as the ring has messages
 expect "hops" 0 sim ring --ranks 4 --bytes 4K --json --hops
 check "2(n-1) n hops" [ "$(grep -c '"ev":"hop"' <<<"$out")" -eq 24 ]
@@ -50,7 +60,11 @@ refuse '--bandwidth: expected a rate above 0' ring --bandwidth=-3
 refuse '--latency: expected a time' ring --latency soon
 refuse '--bytes: expected a size' ring --bytes none
 refuse 'there is no tier "exact"' ring --tier exact
-refuse 'there is no allreduce algorithm "rong"' rong
+refuse 'ringside: there is no allreduce algorithm "rong"' rong
+refuse 'there is no allreduce algorithm "rong"' ring,rong
+refuse 'a name is missing' ring,,tree
+refuse 'nccl_tree takes a whole number' nccl_tree:abc
+refuse 'longer than a number can hold' ring --bandwidth 1e-308
 refuse 'do not fill hosts of 3' hierarchical:3 --ranks 8
 refuse 'no closed form' alltoall --ranks 16 --topology torus:4x4 --tier closed
 refuse 'one by one the simulator follows at most' ring --ranks 100000 --tier events
@@ -58,6 +72,8 @@ refuse 'give --json too' ring --hops
 refuse 'there is no cluster "nowhere"' ring --cluster nowhere
 printf 'return cluster {\n  nodes = 2,\n  bandwidth = 0,\n}\n' >"$scratch/zero.lua"
 refuse "$scratch/zero.lua:" ring --cluster "$scratch/zero.lua"
+printf 'return cluster { nodes = 2, bandwidth = 0/0 }\n' >"$scratch/nan.lua"
+refuse 'bandwidth' ring --cluster "$scratch/nan.lua"
 printf -- '-- a cycle\nreturn cluster { nodes = 2, bandwidth = 1e9, links = { {"node0", "s"}, {"node1", "s"}, {"node0", "node1"} } }\n' >"$scratch/cycle.lua"
 refuse "$scratch/cycle.lua:2: cluster: link 3 (node0 - node1) closes a cycle" ring --cluster "$scratch/cycle.lua"
 printf 'return cluster { nodes = 2, bandwidth = 1e9, links = { {"node0", "s"}, {"node1", "t"} } }\n' >"$scratch/apart.lua"

@@ -7,6 +7,7 @@
 #include "cluster-sim/pattern.h"
 #include "cluster-sim/platform_lua.h"
 #include "engine/base/random.h"
+#include "engine/base/units.h"
 #include "engine/spec/cost.h"
 
 #include <math.h>
@@ -315,6 +316,143 @@ static void test_deterministic(void **state)
     platform_free(&p);
 }
 
+/* What tiers once said of themselves without reason: pieces that are empty are not sent, and trees are not in step. */
+static void test_honest(void **state)
+{
+    (void)state;
+    static const char *const trees[] = {"nccl_tree", "nccl_tree:512"};
+    static const char *const rings[] = {"ring", "ring_segmented", "allgather", "reduce_scatter",
+                                        "hierarchical:3"};
+    struct tally t = {0};
+    struct platform p;
+    for (int ranks = 2; ranks <= 9; ranks++) {
+        assert_true(platform_make(&p, "switch", ranks, 1.25e9, 25e-6, NULL));
+        for (int i = 0; i < 2; i++)
+            for (double bytes = 4096; bytes < 2e8; bytes *= 160) {
+                compare(&p, (struct sim_request){.algo = trees[i], .ranks = ranks, .bytes = bytes}, &t);
+                struct sim_request q = {.algo = trees[i], .ranks = ranks, .bytes = bytes};
+                assert_true(ask(&p, q).tier == SIM_EVENTS);
+            }
+        platform_free(&p);
+    }
+    assert_true(platform_make(&p, "torus:3x3x3", 27, 1.25e9, 25e-6, NULL));
+    for (int i = 0; i < 5; i++)
+        for (double bytes = 1; bytes < 30; bytes++) {
+            struct sim_request q = {.algo = rings[i], .ranks = 27, .bytes = bytes};
+            compare(&p, q, &t);
+            double best = ask(&p, q).time_s;
+            q.tier = SIM_EVENTS;
+            assert_true(fabs(best - ask(&p, q).time_s) <= 1e-3 * best);
+        }
+    platform_free(&p);
+}
+
+/* The value of "12.5 GB/s", "50 us", "1 MiB" or "12" behind " NAME = " in a formula, or behind the last = there. */
+static double value_in(const char *formula, const char *name)
+{
+    char key[16], word[64];
+    double value = 0;
+    snprintf(key, sizeof key, ", %s = ", name);
+    const char *at = strstr(formula, key), *end;
+    if (!at)
+        fail_msg("\"%s\" has no %s", formula, name);
+    at += 2;
+    const char *shared = strstr(at, " (of a link");
+    end = at + strcspn(at, ",;");
+    end = shared && shared < end ? shared : end;
+    const char *equals = at;
+    for (const char *c = at; c < end; c++)
+        equals = *c == '=' ? c + 1 : equals;
+    snprintf(word, sizeof word, "%.*s", (int)(end - equals), equals);
+    if (!units_bytes(word, &value) && !units_seconds(word, &value) && !units_rate(word, &value))
+        value = strtod(word, NULL);
+    return value;
+}
+
+/* What a formula says comes out as the time, to the digits that it shows. */
+static void evaluates(const struct platform *p, const char *algo, int ranks, double bytes)
+{
+    struct sim_request q = {.algo = algo, .ranks = ranks, .bytes = bytes, .tier = SIM_CLOSED};
+    struct sim_result r = ask(p, q);
+    const char *f = r.formula;
+#define IN(name) value_in(f, name)
+    double n = ranks, time = NAN;
+    if (strncmp(f, "2(n-1) (a + c/B)", 16) == 0)
+        time = 2 * (n - 1) * (IN("a") + IN("c") / IN("B"));
+    else if (strncmp(f, "(n-1) (a + c/B)", 15) == 0)
+        time = (n - 1) * (IN("a") + IN("c") / IN("B"));
+    else if (strncmp(f, "2(n-1) (p a + c/B)", 18) == 0)
+        time = 2 * (n - 1) * (atof(strstr(f, "p = ") + 4) * IN("a") + IN("c") / IN("B"));
+    else if (strncmp(f, "k (a + S/B)", 11) == 0)
+        time = IN("k") * (IN("a") + IN("S") / IN("B"));
+    else if (strncmp(f, "k (a + c/B)", 11) == 0)
+        time = IN("k") * (IN("a") + IN("c") / IN("B"));
+    else if (strncmp(f, "2k (a + S/B)", 12) == 0)
+        time = 2 * IN("k") * (IN("a") + IN("S") / IN("B"));
+    else if (strncmp(f, "2 (k a + c/B) + 2 (a + S/B)", 27) == 0)
+        time = 2 * (IN("k") * IN("a") + IN("c") / IN("B")) + 2 * (IN("a") + IN("S") / IN("B"));
+    else if (strncmp(f, "2 (k a + c/B)", 13) == 0)
+        time = 2 * (IN("k") * IN("a") + IN("c") / IN("B"));
+    else if (strncmp(f, "2(K-1) (a1 + c1/B1) + 2(n/K-1) (a2 + c2/B2)", 43) == 0)
+        time = 2 * (IN("K") - 1) * (IN("a1") + IN("c1") / IN("B1")) +
+               2 * (n / IN("K") - 1) * (IN("a2") + IN("c2") / IN("B2"));
+    else if (strncmp(f, "n (a + c/B)", 11) == 0)
+        time = n * (IN("a") + IN("c") / IN("B"));
+    else if (strncmp(f, "a + (n-1) S/B", 13) == 0)
+        time = IN("a") + (n - 1) * IN("S") / IN("B");
+    else if (strncmp(f, "2 (a + (n-1) S/B)", 17) == 0)
+        time = 2 * (IN("a") + (n - 1) * IN("S") / IN("B"));
+    else if (strncmp(f, "2 (a + (n-1) c/B)", 17) == 0)
+        time = 2 * (IN("a") + (n - 1) * IN("c") / IN("B"));
+#undef IN
+    if (!(fabs(time - r.time_s) <= 1e-3 * r.time_s))
+        fail_msg("%s of %g bytes on %d ranks of %s: \"%s\" is %.6g s, not %.6g", algo, bytes, ranks,
+                 p->topology_text, f, time, r.time_s);
+}
+
+static void test_formulas(void **state)
+{
+    (void)state;
+    static const int ranks[] = {8, 12, 27, 1000};
+    struct platform p;
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+        int n = ranks[i];
+        assert_true(platform_make(&p, "switch", n, 1.25e9, 25e-6, NULL));
+        for (size_t a = 0; a < ALGOS; a++) {
+            bool hosts = strncmp(algos[a], "hierarchical", 12) == 0 && n % 2 != 0;
+            if (!hosts && strncmp(algos[a], "nccl_tree", 9) != 0)
+                for (double bytes = 27000 * 8; bytes < 1e9; bytes *= 100)
+                    evaluates(&p, algos[a], n, bytes);
+        }
+        platform_free(&p);
+    }
+    /* Rounds of several kinds are summed up, one by one: 1 and 2 apart, and 4 apart, where two share an uplink. */
+    assert_true(platform_make(&p, "fattree:2x4:2", 0, 1e9, 1e-6, NULL));
+    struct sim_request q = {.algo = "recursive_doubling", .ranks = 8, .bytes = 1 << 20, .tier = SIM_CLOSED};
+    assert_string_equal(ask(&p, q).formula, "2 (2 us + 1 MiB / 1 GB/s) + 1 (4 us + 1 MiB / 500 MB/s)");
+    platform_free(&p);
+    assert_true(platform_make(&p, "fattree:4x4:2", 0, 1e9, 1e-6, NULL));
+    evaluates(&p, "ring", 16, 1e6);
+    platform_free(&p);
+}
+
+/* Too much for one tier goes to another, and too much for all of them is said so. */
+static void test_bounded(void **state)
+{
+    (void)state;
+    struct platform p;
+    struct sim_result r;
+    struct error e = {0};
+    assert_true(platform_make(&p, "torus:64x64x64", 1 << 18, 1e9, 1e-6, NULL));
+    struct sim_request q = {.algo = "recursive_doubling", .ranks = 1 << 18, .bytes = 4096};
+    assert_false(sim_collective(&p, &q, &r, &e));
+    assert_int_equal(e.kind, ERROR_INPUT);
+    assert_non_null(strstr(e.text, "fewer ranks"));
+    q.algo = "ring";
+    assert_true(ask(&p, q).tier == SIM_CLOSED);
+    platform_free(&p);
+}
+
 /* --- nccl ------------------------------------------------------------------------------------------------------------------- */
 
 /* Every host once below the root, and inside in at most one of the two trees. */
@@ -472,6 +610,8 @@ static void test_refused(void **state)
         {{.algo = "hierarchical:3", .ranks = 8, .bytes = 4}, "do not fill hosts of 3"},
         {{.algo = "param_server:9", .ranks = 8, .bytes = 4}, "a server is one of them"},
         {{.algo = "alltoall", .ranks = 8, .bytes = 16, .tier = SIM_CLOSED}, "no closed form"},
+        {{.algo = "nccl_tree:x", .ranks = 8, .bytes = 16}, "takes a whole number"},
+        {{.algo = "nccl_ring:3", .ranks = 8, .bytes = 16}, "takes no number"},
     };
     struct platform p;
     assert_true(platform_make(&p, "switch", 8, 1e9, 1e-6, NULL));
@@ -526,7 +666,8 @@ int main(void)
         cmocka_unit_test(test_deterministic), cmocka_unit_test(test_double_tree),
         cmocka_unit_test(test_nccl_sums),     cmocka_unit_test(test_nccl_times),
         cmocka_unit_test(test_large),         cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_hops),
+        cmocka_unit_test(test_hops),          cmocka_unit_test(test_honest),
+        cmocka_unit_test(test_formulas),      cmocka_unit_test(test_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
