@@ -12,7 +12,7 @@
 #include <string.h>
 
 const char sim_not_modelled[] =
-    "not modelled: incast and lost packets, priority flow control, congestion control, adaptive routing";
+    "not modelled: incast, packet loss, PFC, congestion control, adaptive routing";
 
 /*
  * Messages that auto lets the events tier follow one by one: a few seconds. Those of the double tree are never in step, so that

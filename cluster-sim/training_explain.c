@@ -2,6 +2,7 @@
  * training_explain.c - why a step takes as long as it does: a line for each part, with the formula and its numbers.
  */
 #include "cluster-sim/training.h"
+#include "engine/base/units.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -32,15 +33,23 @@ static void line(struct speaker *s, const char *what, double seconds, const char
     s->say(s->self, what, seconds, text);
 }
 
-/* "3.21 ms", "812 us", "1.4 s" */
-static const char *time_text(double seconds, char text[24])
+enum { WORD = 32 };
+
+static const char *time_text(double seconds, char text[WORD])
 {
-    if (seconds >= 1)
-        snprintf(text, 24, "%.3f s", seconds);
-    else if (seconds >= 1e-3)
-        snprintf(text, 24, "%.3g ms", 1e3 * seconds);
-    else
-        snprintf(text, 24, "%.3g us", 1e6 * seconds);
+    units_show_seconds(seconds, text, WORD);
+    return text;
+}
+
+static const char *bytes_text(double bytes, char text[WORD])
+{
+    units_show_bytes(bytes, text, WORD);
+    return text;
+}
+
+static const char *number_text(double value, char text[WORD])
+{
+    units_show_number(value, text, WORD);
     return text;
 }
 
@@ -48,24 +57,28 @@ static void explain_compute(const struct training_plan *p, struct speaker *s)
 {
     const struct training *t = &p->t;
     const struct roofline *r = &t->device;
-    char layer[64], forward[24], backward[24], optimizer[24];
+    char layer[64], forward[WORD], backward[WORD], optimizer[WORD], speed[WORD], flops[WORD], memory[WORD];
     double alone = p->forward_s + p->backward_s + p->optimizer_s;
+    units_show_flops(r->flops_per_s, flops, sizeof flops);
+    units_show_rate(r->bytes_per_s, memory, sizeof memory);
     line(s, "one rank", alone,
-         "forward %s + backward %s + optimiser %s, %d samples: %.4g samples/s; each layer max(FLOP / (%.3g "
-         "FLOP/s "
-         "x %.2f), bytes / (%.3g B/s x %.2f)) + %.0f us a kernel",
+         "forward %s + backward %s + optimiser %s, %d sample%s: %s samples/s; each layer max(FLOP / (%s x "
+         "%.2f), "
+         "bytes / (%s x %.2f)) + %.0f us a kernel",
          time_text(p->forward_s, forward), time_text(p->backward_s, backward),
-         time_text(p->optimizer_s, optimizer), t->batch, t->batch / alone, r->flops_per_s, r->compute_share,
-         r->bytes_per_s, r->memory_share, 1e6 * r->launch_s);
+         time_text(p->optimizer_s, optimizer), t->batch, t->batch == 1 ? "" : "s",
+         number_text(t->batch / alone, speed), flops, r->compute_share, memory, r->memory_share,
+         1e6 * r->launch_s);
     if (t->samples_per_s > 0)
         line(s, "measured rate", t->batch / t->samples_per_s,
-             "one rank's %.4g samples/s is given, so every layer's time is multiplied by %.3f",
-             t->samples_per_s, p->scale);
+             "one rank's %s samples/s is given, so every layer's time is multiplied by %.3f",
+             number_text(t->samples_per_s, speed), p->scale);
     const struct layer_spec *l = &t->model->layers[p->longest_layer];
     struct roofline_time time = roofline_layer(r, l, t->batch, t->width, 1);
     line(s, "longest layer", p->scale * (time.forward_s + time.backward_s),
-         "%s %s: %.3g GFLOP and %.3g MB forward, bound by %s", l->name, layer_describe(l, layer),
-         1e-9 * t->batch * l->flops, 1e-6 * roofline_bytes(l, t->batch, t->width, 1),
+         "%s %s: %s GFLOP and %s forward, bound by %s", l->name, layer_describe(l, layer),
+         number_text(1e-9 * t->batch * l->flops, flops),
+         bytes_text(roofline_bytes(l, t->batch, t->width, 1), memory),
          p->longest_memory_bound ? "memory" : "arithmetic");
 }
 
@@ -109,12 +122,12 @@ static void explain_network(const struct training_plan *p, const char *network, 
         }
     if (!last)
         return;
-    char a[24], b[24], c[24];
-    line(s, "gradients", comm, "%.4g MB in %d bucket%s of at least %.4g MB over %d ranks, by %s",
-         1e-6 * bytes, count, count == 1 ? "" : "s", 1e-6 * t->bucket_bytes, t->data, network);
+    char a[WORD], b[WORD], c[WORD], d[WORD];
+    line(s, "gradients", comm, "%s in %d bucket%s of at least %s over %d ranks, by %s", bytes_text(bytes, a),
+         count, count == 1 ? "" : "s", bytes_text(t->bucket_bytes, b), t->data, network);
     line(s, "overlap", p->expected.exposed_comm_s,
-         "the last bucket (%.3g MB) is ready at %s, begins at %s and is summed at %s; backward %s",
-         1e-6 * last->bytes, time_text(last->ready_s, a), time_text(last->start_s, b),
+         "the last bucket (%s) is ready at %s, begins at %s and is summed at %s; backward %s",
+         bytes_text(last->bytes, d), time_text(last->ready_s, a), time_text(last->start_s, b),
          time_text(last->end_s, c), t->overlap ? "hides the rest" : "hides nothing: there is no overlap");
 }
 
@@ -123,22 +136,23 @@ static void explain_rest(const struct training_plan *p, struct speaker *s)
     const struct training *t = &p->t;
     const struct training_step *e = &p->expected;
     const struct training_memory *m = &p->memory;
+    char w[6][WORD];
     if (e->straggler_s > 0)
         line(s, "stragglers", e->straggler_s,
              "%s, spread %.3g: the slowest of %d ranks is expected to take %.3f times as long",
              straggler_name(t->straggler.kind), t->straggler.spread, p->ranks,
              straggler_expected(&t->straggler, p->ranks));
     if (t->input_samples_per_s > 0)
-        line(s, "input", e->input_s,
-             "reading yields %.4g samples/s, a step needs %.4g in the time of the rest",
-             t->input_samples_per_s, t->batch * (double)t->data / (e->step_s - e->input_s));
+        line(s, "input", e->input_s, "reading yields %s samples/s, a step needs %s in the time of the rest",
+             number_text(t->input_samples_per_s, w[0]),
+             number_text(t->batch * (double)t->data / (e->step_s - e->input_s), w[1]));
     char pieces[64] = "";
     if (m->in_flight > 1)
         snprintf(pieces, sizeof pieces, " of %d micro-batches", m->in_flight);
-    line(s, "memory", 0,
-         "%.3g GB = parameters %.3g + gradients %.3g + %s's state %.3g + activations%s %.3g + bucket %.3g GB",
-         1e-9 * m->total, 1e-9 * m->parameters, 1e-9 * m->gradients, t->optimizer, 1e-9 * m->optimizer,
-         pieces, 1e-9 * m->activations, 1e-9 * m->buckets);
+    line(s, "memory", 0, "%s = parameters %s + gradients %s + %s's state %s + activations%s %s + bucket %s",
+         bytes_text(m->total, w[0]), bytes_text(m->parameters, w[1]), bytes_text(m->gradients, w[2]),
+         t->optimizer, bytes_text(m->optimizer, w[3]), pieces, bytes_text(m->activations, w[4]),
+         bytes_text(m->buckets, w[5]));
 }
 
 const char *training_bottleneck_text(const struct training_plan *p, const char *network, char *text,
@@ -148,6 +162,7 @@ const char *training_bottleneck_text(const struct training_plan *p, const char *
     char layer[64];
     const struct layer_spec *l = &p->t.model->layers[p->longest_layer];
     double share = 100 / e->step_s;
+    char speed[WORD];
     switch (e->bottleneck) {
     case BOTTLENECK_COMPUTE:
         snprintf(text, size, "compute: %.0f %% of the step; the longest layer is %s %s, bound by %s",
@@ -164,8 +179,8 @@ const char *training_bottleneck_text(const struct training_plan *p, const char *
                  share * e->bubble_s);
         break;
     case BOTTLENECK_INPUT:
-        snprintf(text, size, "input: %.0f %% of the step waits for data, which come at %.4g samples/s",
-                 share * e->input_s, p->t.input_samples_per_s);
+        snprintf(text, size, "input: %.0f %% of the step waits for data, which come at %s samples/s",
+                 share * e->input_s, number_text(p->t.input_samples_per_s, speed));
         break;
     case BOTTLENECK_STRAGGLER:
         snprintf(text, size, "stragglers: %.0f %% of the step waits for the slowest rank",
@@ -179,7 +194,7 @@ void training_explain(const struct training_plan *p, const char *network, traini
 {
     struct speaker s = {say, self};
     const struct training_step *e = &p->expected;
-    char compute[24], comm[24], bubble[24], straggler[24], input[24], text[512];
+    char compute[WORD], comm[WORD], bubble[WORD], straggler[WORD], input[WORD], text[512];
     line(&s, "step", e->step_s,
          "compute %s + communication not hidden %s + bubble %s + stragglers %s + waiting for data %s",
          time_text(e->compute_s, compute), time_text(e->exposed_comm_s, comm), time_text(e->bubble_s, bubble),
@@ -188,8 +203,9 @@ void training_explain(const struct training_plan *p, const char *network, traini
     explain_pipeline(p, &s);
     explain_network(p, network, &s);
     explain_rest(p, &s);
-    line(&s, "efficiency", 0, "%.1f %%: one rank's %.4g samples/s x %d ranks would be %.4g, it is %.4g",
-         100 * e->efficiency, p->t.batch / (p->forward_s + p->backward_s + p->optimizer_s), p->ranks,
-         e->samples_per_s / e->efficiency, e->samples_per_s);
+    line(&s, "efficiency", 0, "%.1f %%: one rank's %s samples/s x %d ranks would be %s, it is %s",
+         100 * e->efficiency,
+         number_text(p->t.batch / (p->forward_s + p->backward_s + p->optimizer_s), compute), p->ranks,
+         number_text(e->samples_per_s / e->efficiency, comm), number_text(e->samples_per_s, bubble));
     line(&s, "bottleneck", 0, "%s", training_bottleneck_text(p, network, text, sizeof text));
 }

@@ -2,6 +2,7 @@
  * follow_report.c - the report at the end of a run, as text, and what its lines are made with.
  */
 #include "cluster-sim/collective.h"
+#include "engine/base/units.h"
 #include "tui/axis.h"
 #include "tui/follow.h"
 
@@ -71,7 +72,7 @@ void follow_simulated(FILE *to, const struct run_model *m)
     if (!whole)
         return; /* it failed, and has said why */
     text_grouped(speed, sizeof speed, m->final_samples_per_s);
-    format_bytes(m->memory_bytes, bytes, sizeof bytes);
+    units_show_bytes(m->memory_bytes, bytes, sizeof bytes);
     fprintf(to, "\nsimulated, not measured (network: %s): %s on %s, %d ranks\n", m->tier, m->job.sim.model,
             m->hosts, m->ranks);
     if (m->step >= 0) {

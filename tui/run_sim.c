@@ -1,6 +1,7 @@
 /*
  * run_sim.c - a simulated training run on the screen: what was simulated, where a step's time goes, and why.
  */
+#include "engine/base/units.h"
 #include "tui/axis.h"
 #include "tui/plot.h"
 #include "tui/run_view.h"
@@ -67,7 +68,7 @@ static void draw_figures(const struct run_model *m, struct canvas *c, struct rec
     if (step)
         snprintf(lines[count++], 96, "%s a step, %s samples/s", text, speed);
     if (isfinite(m->memory_bytes))
-        format_bytes(m->memory_bytes, bytes, sizeof bytes);
+        units_show_bytes(m->memory_bytes, bytes, sizeof bytes);
     if (isfinite(m->efficiency))
         snprintf(lines[count++], 96, "efficiency %.1f %%, %s", 100 * m->efficiency, bytes);
     if (s->tensor > 1 || s->pipeline > 1)

@@ -157,3 +157,15 @@ void units_show_bytes(double bytes, char *text, size_t size)
     if (scale(bytes, 1024, binary, other, sizeof other) < length)
         snprintf(text, size, "%s", other);
 }
+
+void units_show_flops(double flops, char *text, size_t size)
+{
+    static const char *const names[] = {"FLOP/s",  "kFLOP/s", "MFLOP/s", "GFLOP/s",
+                                        "TFLOP/s", "PFLOP/s", "EFLOP/s", NULL};
+    scale(flops, 1000, names, text, size);
+}
+
+void units_show_number(double value, char *text, size_t size)
+{
+    snprintf(text, size, fabs(value) >= 999.95 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
+}

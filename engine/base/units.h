@@ -25,5 +25,9 @@ void units_show_seconds(double seconds, char *text, size_t size);
 void units_show_rate(double bytes_per_s, char *text, size_t size);
 /* "1 MiB", "100 MB", "104.9 MB": in powers of 1024 where that takes fewer digits to say all, else in powers of 1000. */
 void units_show_bytes(double bytes, char *text, size_t size);
+/* "9.3 TFLOP/s" */
+void units_show_flops(double flops, char *text, size_t size);
+/* "67020", "134.4": no powers of ten before a number is absurd. */
+void units_show_number(double value, char *text, size_t size);
 
 #endif

@@ -48,6 +48,16 @@ static void test_seconds(void **state)
     shows(units_show_seconds, 1.976e10, "626.2 years");
 }
 
+static void test_numbers(void **state)
+{
+    (void)state;
+    shows(units_show_number, 0.9014, "0.9014");
+    shows(units_show_number, 134.42, "134.4");
+    shows(units_show_number, 67020, "67020");
+    shows(units_show_flops, 9.3e12, "9.3 TFLOP/s");
+    shows(units_show_flops, 500, "500 FLOP/s");
+}
+
 static void test_rates(void **state)
 {
     (void)state;
@@ -69,6 +79,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_seconds),
         cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
