@@ -14,11 +14,8 @@
 const char sim_not_modelled[] =
     "not modelled: incast, packet loss, PFC, congestion control, adaptive routing";
 
-/*
- * Messages that auto lets the events tier follow one by one: a few seconds. Those of the double tree are never in step, so that
- * each of them changes the rates of many others.
- */
-enum { EVENTS_AUTO = 1 << 20, EVENTS_AUTO_TREE = 1 << 15 };
+/* Messages that auto lets the events tier follow one by one: a few seconds, where they hardly meet. */
+enum { EVENTS_AUTO = 1 << 20 };
 
 static const char *const tier_names[] = {"auto", "closed", "rounds", "events"};
 
@@ -160,9 +157,7 @@ static bool auto_tier(const struct platform *p, const struct sim_request *q, str
     }
     budget.left = TIER_STEPS_AUTO;
     bool solved = rounds_collective(p, q, &budget, &second, &later);
-    bool few =
-        pattern_transfers(&kind) <= (pattern_is(q->algo, "nccl_tree") ? EVENTS_AUTO_TREE : EVENTS_AUTO);
-    if ((!solved || !second.exact) && few) {
+    if ((!solved || !second.exact) && pattern_transfers(&kind) <= EVENTS_AUTO) {
         struct sim_result third = *out;
         budget.left = TIER_STEPS_AUTO;
         if (events_collective(p, q, &budget, &third, e)) {

@@ -7,9 +7,10 @@
  *            (as a sendrecv a round), flows share links by max-min fairness at every moment
  *
  * auto takes the first that is exact here: closed, else rounds, else events, else (too large for events) rounds with
- * `exact` false. In every tier a message first waits for its latency, then its bytes share the links.
+ * `exact` false. What would take minutes is refused, or left to a coarser tier (cluster-sim/tiers.h). In every tier a
+ * message first waits for its latency, then its bytes share the links.
  *
- * Not modelled: incast and lost packets, priority flow control, congestion control, adaptive routing; adding costs
+ * Not modelled: incast, packet loss, PFC (priority flow control), congestion control, adaptive routing; adding costs
  * gamma a byte, by default nothing.
  */
 #ifndef RINGSIDE_SIM_COLLECTIVE_H

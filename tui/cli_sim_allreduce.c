@@ -273,7 +273,8 @@ static void print_row(const struct question *q, const struct sim_result *r)
     units_show_seconds(r->time_s, time, sizeof time);
     units_show_rate(r->time_s > 0 ? q->bytes / r->time_s * collective_bus_factor(ALLREDUCE, q->ranks) : 0,
                     bus, sizeof bus);
-    printf("  %-20s %12s %12s  %-6s %s\n", q->algo, time, bus, sim_tier_name(r->tier), r->bottleneck);
+    printf("  %-20s %12s %12s  %s%-*s %s\n", q->algo, time, bus, sim_tier_name(r->tier),
+           7 - (int)strlen(sim_tier_name(r->tier)), r->exact ? "" : "~", r->bottleneck);
 }
 
 /* The fastest of a list, by simulation. */
@@ -297,7 +298,7 @@ static void print_head(const struct question *q, const struct platform *p)
 {
     char size[32];
     units_show_bytes(q->bytes, size, sizeof size);
-    printf("simulated: allreduce of %s on %d rank%s, cluster %s, topology %s\n  %-20s %12s %12s  %-6s %s\n",
+    printf("simulated: allreduce of %s on %d rank%s, cluster %s, topology %s\n  %-20s %12s %12s  %-7s %s\n",
            size, q->ranks, q->ranks == 1 ? "" : "s", p->name, p->topology_text, "algorithm", "time", "busbw",
            "tier", "bottleneck");
 }
@@ -330,6 +331,11 @@ static bool table(struct question *q, const struct platform *p, char *list, bool
         else if (answered[i] && !event_write(STDOUT_FILENO, collective_event(q, p, &results[i]), e))
             return false;
     }
+    for (int i = 0; i < count && !q->json; i++)
+        if (answered[i] && !results[i].exact) {
+            printf("  ~ an estimate; alone it says why\n");
+            break;
+        }
     if (*missing && !q->json)
         printf("  not here: %s; each alone says why\n", missing);
     if (!q->json)

@@ -38,6 +38,7 @@ check "the formula counts its rounds" grep -qF '2k (a + S/B), n = 16777216, k = 
 expect "all to all, by a formula" 0 sim alltoall --ranks 4096 --bytes 64M --json
 check "closed" grep -q '"tier":"closed"' <<<"$out"
 expect "a table of 100 000 ranks" 0 sim ring,central,nccl_ring --ranks 100000 --topology fattree:1000x100:2
+check "an estimate is marked" grep -q 'nccl_ring .*closed~ ' <<<"$out"
 check "with central" grep -q '^  central ' <<<"$out"
 
 # hops, in time, and as many as the ring has messages
