@@ -192,24 +192,29 @@ char *checkpoint_explain(const struct checkpointing *c, const struct checkpoint_
         return NULL;
     }
     double m = r->mtbf_s, d = c->checkpoint_s;
-    fprintf(f, "M = node's mean time between failures / nodes = %.6g s / %d = %.6g s\n", c->node_mtbf_s,
-            c->nodes, m);
-    fprintf(f, "Young 1974: tau = sqrt(2 delta M) = sqrt(2 x %.6g x %.6g) = %.6g s\n", d, m, r->young_s);
+    const double values[] = {
+        c->node_mtbf_s, m,         d,         r->young_s, r->daly_s, r->best_s, c->restart_s,
+        r->interval_s,  c->work_s, r->wall_s, r->failures};
+    enum { NODE, M, DELTA, YOUNG, DALY, BEST, RESTART, TAU, WORK, WALL, FAILURES, VALUES };
+    char is[VALUES][32];
+    for (int i = 0; i < VALUES; i++)
+        units_show_number(values[i], is[i], sizeof is[i]);
+    fprintf(f, "M = node's mean time between failures / nodes = %s s / %d = %s s\n", is[NODE], c->nodes,
+            is[M]);
+    fprintf(f, "Young 1974: tau = sqrt(2 delta M) = sqrt(2 x %s x %s) = %s s\n", is[DELTA], is[M], is[YOUNG]);
+    fprintf(f, "Daly 2006:  tau = sqrt(2 delta M) (1 + 1/3 sqrt(delta/2M) + 1/9 delta/2M) - delta = %s s%s\n",
+            is[DALY], d >= 2 * m ? " (M, as delta >= 2M)" : "");
+    fprintf(f, "best:       (1 - tau/M) e^((tau+delta)/M) = 1 at tau = %s s\n", is[BEST]);
     fprintf(f,
-            "Daly 2006:  tau = sqrt(2 delta M) (1 + 1/3 sqrt(delta/2M) + 1/9 delta/2M) - delta = %.6g s%s\n",
-            r->daly_s, d >= 2 * m ? " (M, as delta >= 2M)" : "");
-    fprintf(f, "best:       (1 - tau/M) e^((tau+delta)/M) = 1 at tau = %.6g s\n", r->best_s);
-    fprintf(f,
-            "wall time T = M e^(R/M) (e^((tau+delta)/M) - 1) W/tau, R = %.6g s, tau = %.6g s, W = %.6g s: "
-            "%.6g s\n"
+            "wall time T = M e^(R/M) (e^((tau+delta)/M) - 1) W/tau, R = %s s, tau = %s s, W = %s s: %s s\n"
             "  (the last interval is as short as what is left of W)\n",
-            c->restart_s, r->interval_s, c->work_s, r->wall_s);
+            is[RESTART], is[TAU], is[WORK], is[WALL]);
     fprintf(
         f,
         "goodput = W / T = %.2f %%; of T: checkpoints %.2f %%, work done again %.2f %%, restarts %.2f %%\n",
         100 * r->goodput, 100 * r->checkpoints_s / r->wall_s, 100 * r->again_s / r->wall_s,
         100 * r->restarts_s / r->wall_s);
-    fprintf(f, "failures expected: T / M = %.6g\n", r->failures);
+    fprintf(f, "failures expected: T / M = %s\n", is[FAILURES]);
     fprintf(f, "bottleneck: %s\n", checkpoint_bottleneck(r));
     fputs("not modelled: failures that come together, nodes that are not replaced\n", f);
     if (fclose(f) != 0) {

@@ -69,18 +69,20 @@ bool storage_preset(const char *name, struct storage_system *s)
 
 static void explain_pass(FILE *f, const char *name, const struct storage_pass *p)
 {
-    char rate[32], time[32];
+    char rate[32], time[32], files[32];
     units_show_rate(p->bytes_per_s, rate, sizeof rate);
     units_show_seconds(p->time_s, time, sizeof time);
-    fprintf(f, "%s: %.6g files/s, %s, %s; bottleneck: %s", name, p->files_per_s, rate, time,
+    units_show_number(p->files_per_s, files, sizeof files);
+    fprintf(f, "%s: %s files/s, %s, %s; bottleneck: %s", name, files, rate, time,
             storage_station_name(p->bottleneck));
     if (p->hit > 0)
         fprintf(f, "; %.2f %% from the cache", 100 * p->hit);
     fputs("\n", f);
     for (int i = 0; i < STORAGE_STATIONS; i++)
-        if (isfinite(p->limit[i]))
-            fprintf(f, "  %-12s <= %.6g files/s\n", storage_station_name((enum storage_station)i),
-                    p->limit[i]);
+        if (isfinite(p->limit[i])) {
+            units_show_number(p->limit[i], files, sizeof files);
+            fprintf(f, "  %-12s <= %s files/s\n", storage_station_name((enum storage_station)i), files);
+        }
 }
 
 char *storage_explain(const struct storage_system *s, const struct storage_load *load,
@@ -102,7 +104,9 @@ char *storage_explain(const struct storage_system *s, const struct storage_load 
           "  readers      clients x reads in flight / time of one file alone\n"
           "  cache        clients x memory rate / bytes\n",
           f);
-    char rate[32], link[32], seek[32], open[32], bytes[32], note[256];
+    char rate[32], link[32], seek[32], open[32], bytes[32], operations[32], compute[32], note[256];
+    units_show_number(s->metadata_per_s, operations, sizeof operations);
+    units_show_number(load->compute_files_per_s, compute, sizeof compute);
     units_show_rate(s->target_bytes_per_s, rate, sizeof rate);
     units_show_rate(s->server_link_bytes_per_s, link, sizeof link);
     units_show_seconds(s->seek_s, seek, sizeof seek);
@@ -113,8 +117,8 @@ char *storage_explain(const struct storage_system *s, const struct storage_load 
     if (s->kind == STORAGE_LOCAL)
         fputs(", at each client\n", f);
     else
-        fprintf(f, "; %d server link%s of %s; %.6g metadata operations/s, %g a file; open %s\n", s->servers,
-                s->servers > 1 ? "s" : "", link, s->metadata_per_s, s->operations_per_file, open);
+        fprintf(f, "; %d server link%s of %s; %s metadata operations/s, %g a file; open %s\n", s->servers,
+                s->servers > 1 ? "s" : "", link, operations, s->operations_per_file, open);
     fprintf(f, "files: %.10g of %s, each on %g target%s; %d client%s with %d read%s in flight\n", load->files,
             bytes, r->pieces, r->pieces > 1 ? "s" : "", load->clients, load->clients > 1 ? "s" : "",
             load->readers, load->readers > 1 ? "s" : "");
@@ -127,8 +131,7 @@ char *storage_explain(const struct storage_system *s, const struct storage_load 
     if (load->epochs > 1)
         explain_pass(f, "each later epoch", &r->later);
     if (load->compute_files_per_s > 0)
-        fprintf(f, "computing alone %.6g files/s; %s: %.2f %% of the time nobody computes\n",
-                load->compute_files_per_s,
+        fprintf(f, "computing alone %s files/s; %s: %.2f %% of the time nobody computes\n", compute,
                 load->prefetch ? "reading ahead, an epoch takes the longer of the two"
                                : "without reading ahead, an epoch takes both",
                 100 * r->data_share);

@@ -4,6 +4,7 @@
 #include "cluster-sim/calibrate.h"
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/base/units.h"
 #include "tui/axis.h"
 #include "tui/cli.h"
 #include "tui/cli_sim.h"
@@ -53,8 +54,8 @@ static void print_pieces(const struct curve *c)
         double alpha, beta;
         char from[24], to[24], rate[24];
         curve_piece(c, k, &alpha, &beta);
-        format_bytes(c->point[c->knot[k]].bytes, from, sizeof from);
-        format_bytes(c->point[c->knot[k + 1]].bytes, to, sizeof to);
+        units_show_bytes(c->point[c->knot[k]].bytes, from, sizeof from);
+        units_show_bytes(c->point[c->knot[k + 1]].bytes, to, sizeof to);
         format_si(beta > 0 ? 1 / beta : 0, rate, sizeof rate);
         printf("  %10s to %-10s alpha %9.2f us, beta 1 / (%sB/s)\n", from, to, 1e6 * alpha, rate);
     }
@@ -76,7 +77,7 @@ static void tell_points(const struct calibration_curve *k, const struct curve *c
             event_write(STDOUT_FILENO, event, NULL);
         } else {
             char bytes[24];
-            format_bytes(points[i].bytes, bytes, sizeof bytes);
+            units_show_bytes(points[i].bytes, bytes, sizeof bytes);
             printf("  %10s measured %10.2f us, predicted %10.2f us: %+5.1f %%\n", bytes,
                    1e6 * points[i].seconds, 1e6 * predicted, 100 * (predicted / points[i].seconds - 1));
         }

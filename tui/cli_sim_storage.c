@@ -144,10 +144,11 @@ static bool print_event(const struct question *q, const struct storage_system *s
 
 static void print_pass(const char *name, const struct storage_pass *p)
 {
-    char time[TEXT], rate[TEXT];
+    char time[TEXT], rate[TEXT], files[TEXT];
+    units_show_number(p->files_per_s, files, sizeof files);
     units_show_seconds(p->time_s, time, sizeof time);
     units_show_rate(p->bytes_per_s, rate, sizeof rate);
-    printf("  %-12s %10s %12s %12.6g files/s   %s", name, time, rate, p->files_per_s,
+    printf("  %-12s %10s %12s %12s files/s   %s", name, time, rate, files,
            storage_station_name(p->bottleneck));
     if (p->hit > 0)
         printf(" (%.1f %% from the cache)", 100 * p->hit);
