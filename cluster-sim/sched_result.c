@@ -53,9 +53,12 @@ static bool check_partitions(const struct sched_config *c, struct error *e)
                              q->name, q->max_time_s);
     }
     const struct priority_weights *w = &c->weights;
-    if (!(w->half_life_s > 0) || !(w->age_max_s > 0) || !isfinite(w->age + w->size + w->fairshare + w->tier))
-        return error_set(e, ERROR_INPUT,
-                         "a priority needs finite weights, a half-life and an age of more than 0 seconds");
+    if (!(w->half_life_s > 0) || !(w->age_max_s > 0) ||
+        !(w->age >= 0 && w->size >= 0 && w->fairshare >= 0 && w->tier >= 0) ||
+        !isfinite(w->age + w->size + w->fairshare + w->tier))
+        return error_set(
+            e, ERROR_INPUT,
+            "a priority needs finite weights of 0 or more, a half-life and an age of more than 0 seconds");
     return true;
 }
 

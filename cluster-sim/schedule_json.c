@@ -219,7 +219,7 @@ bool ask_schedule(const json_t *o, json_t *event, char **why, struct error *e)
          (!name ||
           (workload_from_trace(&trace, c.partitions, json_is_true(json_object_get(o, "exact")), &w, e) &&
            workload_usable(&w, name, e))) &&
-         sched_run(&c, w.jobs, w.count, name, &r, e) && (*why = sched_explain(&c, w.jobs, &r, e));
+         w.jobs && sched_run(&c, w.jobs, w.count, name, &r, e) && (*why = sched_explain(&c, w.jobs, &r, e));
     if (ok) {
         schedule_to_json(&c, &w, &r, event);
         put_jobs(&w, &r, event);

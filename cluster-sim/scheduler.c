@@ -1,8 +1,10 @@
 #include "cluster-sim/scheduler.h"
 
+#include "cluster-sim/classes.h"
 #include "cluster-sim/sched_internal.h"
 #include "cluster-sim/waiting.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +21,6 @@ struct machine {
     int free, total;
     struct waiting queue;
     int *at;                 /* which job waits at a place of the queue */
-    int *line;               /* with a priority: the jobs that wait, in no order ... */
-    int lined;               /* ... and how many */
     int least;               /* with a priority: no job that waits asks for fewer processors */
     int jobs;                /* of the list, all in all */
     struct running *running; /* by expected end, then job */
@@ -40,7 +40,9 @@ struct sched {
     struct fair {
         double at_s, factor;
     } * fair;    /* by user */
-    bool ranked; /* the queue is in the order of a priority, not of submission */
+    bool ranked; /* who waits goes in the order of a priority, not of submission: */
+    struct classes classes;
+    struct candidate *heap_of_classes;
     /* of a job array, at its first task: how many tasks run or are eligible, and the next that is held */
     int *first, *active, *next;
     double now, queued_proc_s, idle_queued_s;
@@ -98,9 +100,8 @@ static int running_index(const struct machine *m, double expected_s, int job)
     return low;
 }
 
-static void start(struct sched *s, struct machine *m, int place)
+static void start(struct sched *s, struct machine *m, int job)
 {
-    int job = m->at[place];
     const struct sched_job *j = &s->jobs[job];
     struct sched_record *r = &s->record[job];
     bool kill = s->config->enforce_limits && j->run_s > j->limit_s;
@@ -108,7 +109,10 @@ static void start(struct sched *s, struct machine *m, int place)
     r->killed = kill;
     r->end_s = s->now + (kill ? j->limit_s : j->run_s);
     m->free -= j->procs;
-    waiting_take(&m->queue, place);
+    if (s->ranked)
+        classes_take(&s->classes, job);
+    else
+        waiting_take(&m->queue, s->place[job]);
     double expected = s->now + j->limit_s;
     int at = running_index(m, expected, job);
     memmove(m->running + at + 1, m->running + at, (size_t)(m->runnings - at) * sizeof *m->running);
@@ -121,7 +125,7 @@ static void start(struct sched *s, struct machine *m, int place)
 
 static int waiting_jobs(const struct sched *s, const struct machine *m)
 {
-    return s->ranked ? m->lined : m->queue.count;
+    return s->ranked ? s->classes.active[m - s->machine].jobs : m->queue.count;
 }
 
 /* The job is eligible: it waits in the queue of its partition. */
@@ -129,7 +133,7 @@ static void enqueue(struct sched *s, int job)
 {
     struct machine *m = &s->machine[s->jobs[job].partition];
     if (s->ranked) {
-        m->line[m->lined++] = job;
+        classes_put(&s->classes, s->jobs, job);
         m->least = smaller(m->least, s->jobs[job].procs);
         return;
     }
@@ -173,19 +177,6 @@ static void complete(struct sched *s, int job)
 
 /* --- a pass over a queue --- */
 
-struct ranked {
-    double priority;
-    int job;
-};
-
-static int by_priority(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->priority != y->priority)
-        return x->priority > y->priority ? -1 : 1;
-    return (x->job > y->job) - (x->job < y->job);
-}
-
 /* The user's fair-share factor, worked out once an instant. */
 static double fair_to(struct sched *s, int user)
 {
@@ -194,42 +185,6 @@ static double fair_to(struct sched *s, int user)
     if (s->fair[user].at_s != s->now)
         s->fair[user] = (struct fair){s->now, fairshare_factor(&s->usage, user, s->now)};
     return s->fair[user].factor;
-}
-
-/*
- * Puts those who wait into the queue in the order of their priorities now. Who asks for more than is free cannot start in
- * this pass; of those only the one with the highest priority matters, as the first that the others must not delay. So a
- * long queue is looked through once, and only what could start is sorted.
- */
-static bool rank(struct sched *s, struct machine *m, struct error *e)
-{
-    struct ranked *order = malloc(((size_t)m->lined + 1) * sizeof *order), blocked = {.job = -1};
-    int n = 0;
-    if (!order)
-        return error_set(e, ERROR_FAILED, "not enough memory to sort a queue of %d jobs", m->lined);
-    m->least = m->total;
-    for (int i = 0; i < m->lined; i++) {
-        const struct sched_job *j = &s->jobs[m->line[i]];
-        struct ranked x = {.job = m->line[i]};
-        x.priority = priority_of(&s->config->weights, s->now - j->submit_s, j->procs, m->total,
-                                 fair_to(s, j->user), m->partition->tier);
-        m->least = smaller(m->least, j->procs);
-        if (j->procs <= m->free)
-            order[n++] = x;
-        else if (blocked.job < 0 || by_priority(&x, &blocked) < 0)
-            blocked = x;
-    }
-    if (blocked.job >= 0)
-        order[n++] = blocked;
-    qsort(order, (size_t)n, sizeof *order, by_priority);
-    waiting_clear(&m->queue, n);
-    for (int i = 0; i < n; i++) {
-        m->at[i] = order[i].job;
-        s->record[order[i].job].priority = order[i].priority;
-        waiting_put(&m->queue, i, s->jobs[order[i].job].procs, s->jobs[order[i].job].limit_s);
-    }
-    free(order);
-    return true;
 }
 
 /* When the first of the queue has its processors by the limits of those that run, and what it leaves over then. */
@@ -247,47 +202,146 @@ static double reserve(const struct sched *s, const struct machine *m, int procs,
     return when;
 }
 
-/* Starts those behind the first, at a place, that do not delay it. */
-static void backfill(struct sched *s, struct machine *m, int place)
+/* What others may take while a job is the first of the queue: it gets its reservation. */
+static struct hole hole_beside(struct sched *s, const struct machine *m, int first)
 {
-    int head = m->at[place], spare;
-    double when = reserve(s, m, s->jobs[head].procs, &spare);
-    if (isnan(s->record[head].promised_s))
-        s->record[head].promised_s = when;
-    struct hole hole = {m->free, when - s->now, smaller(spare, m->free)};
-    for (int k = place; m->free > 0 && (k = waiting_fit(&m->queue, k + 1, hole)) >= 0;) {
-        const struct sched_job *j = &s->jobs[m->at[k]];
-        if (j->limit_s > hole.window_s)
-            spare -= j->procs;
-        s->record[m->at[k]].backfilled = true;
-        start(s, m, k);
-        hole.procs = m->free;
-        hole.spare = smaller(spare, m->free);
+    int spare;
+    double when = reserve(s, m, s->jobs[first].procs, &spare);
+    if (isnan(s->record[first].promised_s))
+        s->record[first].promised_s = when;
+    return (struct hole){m->free, when - s->now, spare};
+}
+
+/* Starts a job that does not delay the first, and makes the hole smaller. hole->spare: it may be more than is free. */
+static void start_beside(struct sched *s, struct machine *m, int job, struct hole *hole)
+{
+    if (s->jobs[job].limit_s > hole->window_s)
+        hole->spare -= s->jobs[job].procs;
+    s->record[job].backfilled = true;
+    start(s, m, job);
+    hole->procs = m->free;
+}
+
+static struct hole usable(struct hole hole)
+{
+    hole.spare = smaller(hole.spare, hole.procs);
+    return hole;
+}
+
+/* Whether those behind the first may start, or it has yet to be promised its time. */
+static bool backfills(const struct sched *s, const struct machine *m, int first)
+{
+    return s->config->backfill && (m->free > 0 || isnan(s->record[first].promised_s));
+}
+
+/* In the order of submission. */
+static void pass_in_order(struct sched *s, struct machine *m)
+{
+    int place = waiting_first(&m->queue, 0);
+    while (place >= 0 && s->jobs[m->at[place]].procs <= m->free) {
+        start(s, m, m->at[place]);
+        place = waiting_first(&m->queue, place + 1);
+    }
+    if (place < 0 || !backfills(s, m, m->at[place]))
+        return;
+    struct hole hole = hole_beside(s, m, m->at[place]);
+    while (m->free > 0 && (place = waiting_fit(&m->queue, place + 1, usable(hole))) >= 0)
+        start_beside(s, m, m->at[place], &hole);
+}
+
+static struct candidate candidate(struct sched *s, const struct machine *m, int job)
+{
+    const struct sched_job *j = &s->jobs[job];
+    return (struct candidate){priority_of(&s->config->weights, s->now - j->submit_s, j->procs, m->total,
+                                          fair_to(s, j->user), m->partition->tier),
+                              job};
+}
+
+/*
+ * The first of every class that could start now, as a heap; how many. Who asks for more than is free cannot start in this
+ * pass: of those only the best matters, as the first that the others must not delay (*blocked; job -1: none).
+ */
+static int gather(struct sched *s, struct machine *m, struct candidate *blocked)
+{
+    int n = 0, p = (int)(m - s->machine);
+    m->least = m->total;
+    blocked->job = -1;
+    for (int i = 0; i < s->classes.active[p].count; i++) {
+        const struct job_class *k = &s->classes.list[s->classes.active[p].list[i]];
+        struct candidate x = candidate(s, m, k->job[k->head]);
+        m->least = smaller(m->least, k->procs);
+        if (k->procs <= m->free)
+            s->heap_of_classes[n++] = x;
+        else if (blocked->job < 0 || candidate_before(&x, blocked))
+            *blocked = x;
+    }
+    candidates_order(s->heap_of_classes, n);
+    return n;
+}
+
+/* The first of a job's class, from its place (plus after) on, that fits; -1: none. */
+static int next_of_class(const struct sched *s, int job, int after, struct hole hole)
+{
+    const struct job_class *k = &s->classes.list[s->classes.of[job]];
+    int place = waiting_fit(&k->queue, s->classes.place[job] + after, hole);
+    return place < 0 ? -1 : k->job[place];
+}
+
+static void start_ranked(struct sched *s, struct machine *m, struct candidate x, struct hole *hole)
+{
+    s->record[x.job].priority = x.priority;
+    if (hole)
+        start_beside(s, m, x.job, hole);
+    else
+        start(s, m, x.job);
+}
+
+/* In the order of the priorities now. */
+static void pass_by_priority(struct sched *s, struct machine *m)
+{
+    const struct hole any = {INT_MAX - 1, INFINITY, INT_MAX - 1};
+    struct candidate blocked, *heap = s->heap_of_classes, x;
+    if (m->free == 0 || m->free < m->least)
+        return;
+    int n = gather(s, m, &blocked), next;
+    while (n > 0 && s->jobs[heap[0].job].procs <= m->free &&
+           (blocked.job < 0 || candidate_before(&heap[0], &blocked))) {
+        x = candidates_pop(heap, &n);
+        start_ranked(s, m, x, NULL);
+        if ((next = next_of_class(s, x.job, 1, any)) >= 0)
+            candidates_push(heap, &n, candidate(s, m, next));
+    }
+    if (n > 0 && (blocked.job < 0 || candidate_before(&heap[0], &blocked)))
+        blocked = candidates_pop(heap, &n);
+    if (blocked.job < 0 || !backfills(s, m, blocked.job))
+        return;
+    struct hole hole = hole_beside(s, m, blocked.job);
+    int fit = 0; /* of each class the first that fits; the hole only gets smaller */
+    for (int i = 0; i < n; i++)
+        if ((next = next_of_class(s, heap[i].job, 0, usable(hole))) >= 0)
+            heap[fit++] = next == heap[i].job ? heap[i] : candidate(s, m, next);
+    n = fit;
+    candidates_order(heap, n);
+    while (m->free > 0 && n > 0) {
+        x = candidates_pop(heap, &n);
+        next = next_of_class(s, x.job, 0, usable(hole));
+        if (next == x.job) {
+            start_ranked(s, m, x, &hole);
+            next = next_of_class(s, x.job, 1, usable(hole));
+        }
+        if (next >= 0)
+            candidates_push(heap, &n, candidate(s, m, next));
     }
 }
 
-static bool pass(struct sched *s, struct machine *m, struct error *e)
+static void pass(struct sched *s, struct machine *m)
 {
-    if (waiting_jobs(s, m) == 0 || (s->ranked && (m->free == 0 || m->free < m->least)))
-        return true;
-    if (s->ranked && !rank(s, m, e))
-        return false;
-    int place = waiting_first(&m->queue, 0);
-    while (place >= 0 && s->jobs[m->at[place]].procs <= m->free) {
-        start(s, m, place);
-        place = waiting_first(&m->queue, place + 1);
-    }
-    bool promised = place >= 0 && !isnan(s->record[m->at[place]].promised_s);
-    if (place >= 0 && s->config->backfill && (m->free > 0 || !promised))
-        backfill(s, m, place);
-    if (s->ranked) {
-        int left = 0;
-        for (int i = 0; i < m->lined; i++)
-            if (isnan(s->record[m->line[i]].start_s))
-                m->line[left++] = m->line[i];
-        m->lined = left;
-    }
-    return true;
+    if (waiting_jobs(s, m) == 0)
+        return;
+    if (s->ranked)
+        pass_by_priority(s, m);
+    else
+        pass_in_order(s, m);
 }
 
 /* --- the whole schedule --- */
@@ -305,7 +359,7 @@ static void advance(struct sched *s, double to)
     s->now = to;
 }
 
-static bool simulate(struct sched *s, struct error *e)
+static void simulate(struct sched *s)
 {
     s->now = s->count > 0 ? s->jobs[0].submit_s : 0;
     for (int next = 0; next < s->count || s->heaped > 0;) {
@@ -320,10 +374,8 @@ static bool simulate(struct sched *s, struct error *e)
         while (next < s->count && s->jobs[next].submit_s <= t)
             arrive(s, next++);
         for (int p = 0; p < s->config->partitions; p++)
-            if (!pass(s, &s->machine[p], e))
-                return false;
+            pass(s, &s->machine[p]);
     }
-    return true;
 }
 
 static bool make(struct sched *s, struct error *e)
@@ -352,13 +404,17 @@ static bool make(struct sched *s, struct error *e)
         m->partition = &s->config->partition[p];
         m->free = m->total = m->partition->procs;
         m->at = malloc(jobs * sizeof *m->at);
-        m->line = malloc(jobs * sizeof *m->line);
         m->running = malloc(jobs * sizeof *m->running);
-        if (!m->at || !m->line || !m->running)
+        if (!m->at || !m->running)
             return error_set(e, ERROR_FAILED, "not enough memory for %d jobs", s->count);
         if (!waiting_make(&m->queue, (int)jobs, e))
             return false;
     }
+    s->heap_of_classes = malloc(n * sizeof *s->heap_of_classes);
+    if (!s->heap_of_classes)
+        return error_set(e, ERROR_FAILED, "not enough memory for %d jobs", s->count);
+    if (s->ranked && !classes_make(&s->classes, s->jobs, s->count, s->config->weights.fairshare != 0, e))
+        return false;
     s->fair = malloc(((size_t)users + 1) * sizeof *s->fair);
     if (!s->fair)
         return error_set(e, ERROR_FAILED, "not enough memory for %d users", users);
@@ -375,8 +431,9 @@ bool sched_run(const struct sched_config *c, const struct sched_job *jobs, int c
         return false;
     struct sched s = {.config = c, .jobs = jobs, .count = count};
     s.ranked = c->policy == POLICY_PRIORITY || c->policy == POLICY_FAIRSHARE;
-    bool ok = make(&s, e) && simulate(&s, e);
+    bool ok = make(&s, e);
     if (ok) {
+        simulate(&s);
         r->jobs = s.record;
         r->count = count;
         r->queued_proc_s = s.queued_proc_s;
@@ -387,9 +444,10 @@ bool sched_run(const struct sched_config *c, const struct sched_job *jobs, int c
     for (int p = 0; p < c->partitions; p++) {
         waiting_free(&s.machine[p].queue);
         free(s.machine[p].at);
-        free(s.machine[p].line);
         free(s.machine[p].running);
     }
+    classes_free(&s.classes);
+    free(s.heap_of_classes);
     free(s.place);
     free(s.heap);
     free(s.first);

@@ -15,7 +15,10 @@ bool waiting_make(struct waiting *w, int places, struct error *e)
         waiting_free(w);
         return error_set(e, ERROR_FAILED, "not enough memory for a queue of %d jobs", places);
     }
-    waiting_clear(w, places);
+    for (int i = 0; i < 2 * w->places; i++) {
+        w->procs[i] = INT_MAX;
+        w->limit[i] = INFINITY;
+    }
     return true;
 }
 
@@ -26,18 +29,6 @@ void waiting_free(struct waiting *w)
     free(w->procs);
     free(w->limit);
     *w = (struct waiting){0};
-}
-
-void waiting_clear(struct waiting *w, int places)
-{
-    w->places = 1;
-    while (w->places < places)
-        w->places *= 2;
-    for (int i = 0; i < 2 * w->places; i++) {
-        w->procs[i] = INT_MAX;
-        w->limit[i] = INFINITY;
-    }
-    w->count = 0;
 }
 
 /* Node n's children are 2n and 2n + 1; the root is 1, the leaves begin at places. */

@@ -32,8 +32,6 @@ void waiting_free(struct waiting *w);
 /* A job that asks for that waits at a place; each place holds one. */
 void waiting_put(struct waiting *w, int place, int procs, double limit_s);
 void waiting_take(struct waiting *w, int place);
-/* All empty, with places for that many, at most as many as it was made for. */
-void waiting_clear(struct waiting *w, int places);
 
 /* The first place from `from` on with a job, or with a job that fits; -1 where there is none. */
 int waiting_first(const struct waiting *w, int from);

@@ -92,6 +92,10 @@ again=$(field mean_wait_s)
 expect "once more" 0 "$ringside" sim --json --trace made-up:100000:0.7:1 --procs 256
 check "the same bits" test "$(field mean_wait_s)" = "$again"
 
+expect "50 000 jobs, more than the cluster can do, by priority" 0 "$ringside" sim --json --trace made-up:50000:1.3:1 \
+    --procs 1000 --policy priority
+check "all of them" test "$(field jobs)" = 50000
+
 expect "reading a dataset" 0 "$ringside" sim --json --storage nfs --files 5000 --file-bytes 28MB --clients 8
 check "held up by the server's link" test "$(field bottleneck)" = "server link"
 check "10 Gb/s" test "$(field bytes_per_s)" = 1250000000.0
