@@ -236,6 +236,22 @@ static int alone(const struct calibration *c, const struct calibration_run *run,
     return n;
 }
 
+/* What there is in place of a run of one rank that would do. */
+static bool tell_alone(const struct calibration *c, const struct calibration_run *run, struct error *e)
+{
+    char had[400] = "";
+    for (int i = 0; i < c->runs; i++) {
+        const struct calibration_run *r = &c->run[i];
+        size_t used = strlen(had);
+        if (r->ranks == 1)
+            snprintf(had + used, sizeof had - used, "%s%.60s has %.40s, batch %d, threads %d",
+                     used ? "; " : "", r->id, r->model, r->batch, r->threads);
+    }
+    return error_set(e, ERROR_INPUT,
+                     "%s: no run of one rank has the same model (%s), batch (%d) and threads (%d); %s",
+                     run->id, run->model, run->batch, run->threads, *had ? had : "give one");
+}
+
 bool calibration_predict(const struct calibration *c, const struct calibration_run *run, int cores,
                          struct calibration_prediction *p, struct error *e)
 {
@@ -243,10 +259,7 @@ bool calibration_predict(const struct calibration *c, const struct calibration_r
     const struct calibration_curve *k = find_curve(c, run);
     p->alone_runs = alone(c, run, &p->alone_s);
     if (p->alone_runs == 0)
-        return error_set(
-            e, ERROR_INPUT,
-            "%s: no run of one rank has the same model (%s), batch (%d) and threads (%d); give one", run->id,
-            run->model, run->batch, run->threads);
+        return tell_alone(c, run, e);
     if (!k)
         return error_set(e, ERROR_INPUT,
                          "%s: no allreduce run has the algorithm %s on %d ranks in engine buffers; give one",

@@ -38,8 +38,9 @@ struct curve {
 bool curve_fit(struct curve *c, const struct curve_point *points, int count, struct error *e);
 /* alpha + beta bytes of the piece that holds the size; beyond the ends the outer pieces go on. */
 double curve_seconds(const struct curve *c, double bytes);
-/* The line of piece k, from knot k to knot k + 1. */
-void curve_piece(const struct curve *c, int k, double *alpha, double *beta);
+/* The line of piece k, from knot k to knot k + 1. Neither figure is negative: where time grows faster than size, alpha is
+ * held at 0, and where it falls, beta; the line is right at its upper end then. False: one was held. */
+bool curve_piece(const struct curve *c, int k, double *alpha, double *beta);
 /* calibrate_platform.c: of ring allreduces on so many ranks, as cluster{...} describes a network. A new reference. */
 json_t *curve_to_cluster(const struct curve *c, int ranks);
 /* Median relative error on the points. */

@@ -91,11 +91,18 @@ bool curve_fit(struct curve *c, const struct curve_point *points, int count, str
     return true;
 }
 
-void curve_piece(const struct curve *c, int k, double *alpha, double *beta)
+bool curve_piece(const struct curve *c, int k, double *alpha, double *beta)
 {
     struct curve_point a = c->point[c->knot[k]], b = c->point[c->knot[k + 1]];
     *beta = (b.seconds - a.seconds) / (b.bytes - a.bytes);
     *alpha = a.seconds - *beta * a.bytes;
+    if (*beta >= 0 && *alpha >= -1e-12 * a.seconds) {
+        *alpha = fmax(*alpha, 0);
+        return true;
+    }
+    *alpha = *beta < 0 ? b.seconds : 0;
+    *beta = *beta < 0 ? 0 : b.seconds / b.bytes;
+    return false;
 }
 
 double curve_seconds(const struct curve *c, double bytes)

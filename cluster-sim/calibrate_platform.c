@@ -39,11 +39,7 @@ static void message_piece(const struct curve *c, int k, int ranks, double *alpha
 {
     double messages = 2.0 * (ranks - 1);
     curve_piece(c, k, alpha, beta);
-    if (*alpha < 0) {
-        struct curve_point end = c->point[c->knot[k + 1]];
-        *alpha = 0;
-        *beta = end.seconds / end.bytes;
-    } else if (*beta <= 0) { /* it does not grow: as fast as its end */
+    if (*beta <= 0) { /* it does not grow: as fast as its end */
         struct curve_point end = c->point[c->knot[k + 1]];
         *alpha = 0.5 * end.seconds;
         *beta = 0.5 * end.seconds / end.bytes;

@@ -53,11 +53,16 @@ static void print_pieces(const struct curve *c)
     for (int k = 0; k + 1 < c->knots; k++) {
         double alpha, beta;
         char from[24], to[24], rate[24];
-        curve_piece(c, k, &alpha, &beta);
+        bool free = curve_piece(c, k, &alpha, &beta);
         units_show_bytes(c->point[c->knot[k]].bytes, from, sizeof from);
         units_show_bytes(c->point[c->knot[k + 1]].bytes, to, sizeof to);
-        format_si(beta > 0 ? 1 / beta : 0, rate, sizeof rate);
-        printf("  %10s to %-10s alpha %9.2f us, beta 1 / (%sB/s)\n", from, to, 1e6 * alpha, rate);
+        printf("  %10s to %-10s alpha %9.2f us, ", from, to, 1e6 * alpha);
+        if (beta > 0) {
+            units_show_rate(1 / beta, rate, sizeof rate);
+            printf("beta 1 / (%s)%s\n", rate, free ? "" : "; alpha held at 0: time grows faster than size");
+        } else {
+            puts(free ? "beta 0" : "beta held at 0: time falls with size");
+        }
     }
 }
 
@@ -193,8 +198,33 @@ static bool print_cluster(const struct calibration *c, struct error *e)
     return true;
 }
 
+/* Whether all of them can be told: half an answer before a refusal would mislead. */
+static bool all_told(const struct calibration *c, const struct choices *o, int cores, struct error *e)
+{
+    for (int i = 0; i < c->curves; i++) {
+        const struct calibration_curve *k = &c->curve[i];
+        struct curve curve;
+        if (k->count < 2)
+            continue;
+        if (!curve_fit(&curve, k->points, k->count, e))
+            return error_wrap(e, "%s", k->name);
+        if (o->half && curve.points < 3)
+            return error_set(e, ERROR_INPUT, "%s: --half needs three sizes or more, but there are %d",
+                             k->name, curve.points);
+    }
+    for (int i = 0; i < c->runs; i++) {
+        struct calibration_prediction p;
+        if (c->run[i].ranks > 1 && !calibration_predict(c, &c->run[i], cores, &p, e))
+            return false;
+    }
+    return true;
+}
+
 static bool tell(const struct calibration *c, const struct choices *o, struct verdict *v, struct error *e)
 {
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!all_told(c, o, cores, e))
+        return false;
     for (int i = 0; i < c->curves; i++) {
         const struct calibration_curve *k = &c->curve[i];
         if (k->count < 2)
@@ -202,7 +232,6 @@ static bool tell(const struct calibration *c, const struct choices *o, struct ve
         if (!(o->half ? fit_half(k, v, o->json, e) : fit_all(k, v, o->json, e)))
             return false;
     }
-    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 0; i < c->runs; i++) {
         const struct calibration_run *r = &c->run[i];
         struct calibration_prediction p;

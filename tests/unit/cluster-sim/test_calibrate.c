@@ -98,6 +98,24 @@ static void a_curve_becomes_a_network(void **state)
     platform_free(&platform);
 }
 
+/* Time that grows faster than size, or falls, would have a negative figure. */
+static void no_figure_is_negative(void **state)
+{
+    (void)state;
+    const struct curve_point grows[] = {{1000, 1e-6}, {2000, 5e-6}}, falls[] = {{1000, 4e-6}, {2000, 3e-6}};
+    struct curve c;
+    struct error e;
+    double alpha, beta;
+    assert_true(curve_fit(&c, grows, 2, &e));
+    assert_false(curve_piece(&c, 0, &alpha, &beta));
+    NEAR(alpha, 0);
+    NEAR(1e9 * beta, 2.5);
+    assert_true(curve_fit(&c, falls, 2, &e));
+    assert_false(curve_piece(&c, 0, &alpha, &beta));
+    NEAR(1e6 * alpha, 3);
+    NEAR(beta, 0);
+}
+
 static void equal_sizes_count_once_by_their_median(void **state)
 {
     (void)state;
@@ -238,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_straight_line_is_one_piece),
         cmocka_unit_test(pieces_join_where_the_protocol_changes),
         cmocka_unit_test(a_curve_becomes_a_network),
+        cmocka_unit_test(no_figure_is_negative),
         cmocka_unit_test(equal_sizes_count_once_by_their_median),
         cmocka_unit_test(two_ranks_are_predicted_from_one),
     };
