@@ -10,9 +10,6 @@
 
 /* The weight of a new figure where figures are smoothed: ten events or so are remembered. */
 #define SMOOTHING 0.2
-/* A rank is marked when it computes this much longer than the quicker half, and unmarked below the second. */
-#define STRAGGLER_MARK 1.30
-#define STRAGGLER_UNMARK 1.15
 
 static void copy_text(char *out, size_t size, const json_t *event, const char *key)
 {
@@ -187,35 +184,6 @@ static struct run_rank *rank_of(struct run_model *m, int rank)
     return r;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/*
- * In synchronous training every rank has the same samples/s: the slow one computes longer while the others wait
- * for it in the allreduce. The yardstick is the lower median, so that of two ranks the quicker one counts.
- */
-static void mark_stragglers(struct run_model *m)
-{
-    int count = 0;
-    double *times = malloc((size_t)m->rank_count * sizeof *times);
-    if (!times)
-        return;
-    for (int i = 0; i < m->rank_count; i++)
-        if (isfinite(m->rank_table[i].compute_s))
-            times[count++] = m->rank_table[i].compute_s;
-    qsort(times, (size_t)count, sizeof *times, by_value);
-    double median = count ? times[(count - 1) / 2] : NAN;
-    free(times);
-    for (int i = 0; i < m->rank_count; i++) {
-        struct run_rank *r = &m->rank_table[i];
-        double ratio = r->compute_s / median;
-        r->straggler = count >= 2 && ratio > (r->straggler ? STRAGGLER_UNMARK : STRAGGLER_MARK);
-    }
-}
-
 static void fold_rank(struct run_model *m, const json_t *event)
 {
     int rank = (int)event_integer(event, "rank", -1);
@@ -227,14 +195,15 @@ static void fold_rank(struct run_model *m, const json_t *event)
     m->started = true;
     copy_text(r->host, sizeof r->host, event, "host");
     copy_text(r->device, sizeof r->device, event, "device");
-    smooth(&r->samples_per_s, event_number(event, "samples_per_s", NAN));
-    smooth(&r->compute_s, event_number(event, "compute_s", NAN));
-    smooth(&r->comm_s, event_number(event, "comm_s", NAN));
-    smooth(&r->exposed_comm_s, event_number(event, "exposed_comm_s", NAN));
-    smooth(&r->data_s, event_number(event, "data_s", NAN));
+    /* Means of the steps since the last report: as they are. */
+    r->samples_per_s = event_number(event, "samples_per_s", r->samples_per_s);
+    r->compute_s = event_number(event, "compute_s", r->compute_s);
+    r->comm_s = event_number(event, "comm_s", r->comm_s);
+    r->exposed_comm_s = event_number(event, "exposed_comm_s", r->exposed_comm_s);
+    r->data_s = event_number(event, "data_s", r->data_s);
     r->rss_bytes = event_number(event, "rss_bytes", r->rss_bytes);
     r->util = event_number(event, "util", r->util);
-    mark_stragglers(m);
+    r->straggler = json_is_true(json_object_get(event, "slow")); /* rank 0 tells (straggler.h) */
 }
 
 static void fold_eval(struct run_model *m, const json_t *event)

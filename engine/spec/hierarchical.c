@@ -49,8 +49,8 @@ bool schedule_hierarchical(struct schedule *s, int ranks, size_t length, int per
         per_host = 1;
     if (ranks > 0 && ranks % per_host != 0)
         return error_set(e, ERROR_INPUT,
-                         "hierarchical:%d: %d ranks do not fill hosts of %d; every host needs as many",
-                         per_host, ranks, per_host);
+                         "hierarchical:%d: %d ranks do not fill hosts of %d; take a number that divides %d",
+                         per_host, ranks, per_host, ranks);
     int hosts = ranks / per_host;
     size_t most = 2 * (size_t)ranks * (size_t)(per_host + hosts);
     if (!schedule_begin(s, "hierarchical", ranks, length, ranks, most, e))

@@ -484,7 +484,7 @@ static bool check_train(const struct job *job, struct error *e)
     if (!*t->data)
         return error_set(e, ERROR_INPUT,
                          "data: expected the name of a dataset, a folder or a file, got nothing");
-    if (!allreduce_algo_check(t->algo, e))
+    if (!allreduce_algo_check(t->algo, job->ranks, e))
         return error_wrap(e, "algo");
     if (t->epochs == 0 && t->steps == 0 && t->seconds == 0)
         return error_set(e, ERROR_INPUT,
@@ -505,7 +505,7 @@ static const char *outside_choices(const char *choices, const char *words, size_
 }
 
 /* Algorithms with commas between, of the allreduce or another collective. */
-static bool check_algos(const char *algos, enum collective op, struct error *e)
+static bool check_algos(const char *algos, enum collective op, int ranks, struct error *e)
 {
     char one[64];
     const char *ours = collective_algo(op);
@@ -515,7 +515,7 @@ static bool check_algos(const char *algos, enum collective op, struct error *e)
         if (ours && strcmp(one, ours) != 0 && strcmp(one, "mpi") != 0)
             return error_set(e, ERROR_INPUT, "algo: a %s is by %s or mpi, not by \"%.40s\"",
                              collective_name(op), ours, one);
-        if (!ours && !allreduce_algo_check(one, e))
+        if (!ours && !allreduce_algo_check(one, ranks, e))
             return error_wrap(e, "algo");
         p += n;
         if (!*p)
@@ -545,7 +545,7 @@ static bool check_allreduce(const struct job *job, struct error *e)
     if (a->tune && job_slow_link(job, NULL))
         return error_set(e, ERROR_INPUT,
                          "tune: the table for auto is of the real link; leave out link, or tune");
-    return check_algos(a->algos, op, e) && check_link(job, a->algos, e);
+    return check_algos(a->algos, op, job->ranks, e) && check_link(job, a->algos, e);
 }
 
 static bool check_bench(const struct job *job, struct error *e)

@@ -108,13 +108,6 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
     return true;
 }
 
-bool allreduce_algo_check(const char *algo, struct error *e)
-{
-    int index, number;
-    return strcmp(algo, "mpi") == 0 || strcmp(algo, "shm") == 0 || strcmp(algo, "auto") == 0 ||
-           schedule_algo_parse(algo, &index, &number, e);
-}
-
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e)
 {
     int i, number;
@@ -126,6 +119,19 @@ bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t lengt
         return false;
     snprintf(s->algo, sizeof s->algo, "%s", algo);
     return true;
+}
+
+bool allreduce_algo_check(const char *algo, int ranks, struct error *e)
+{
+    int index, number;
+    if (strcmp(algo, "mpi") == 0 || strcmp(algo, "shm") == 0 || strcmp(algo, "auto") == 0)
+        return true;
+    if (!schedule_algo_parse(algo, &index, &number, e))
+        return false;
+    struct schedule s = {0}; /* of nothing: it has no transfers, but what does not go together shows */
+    bool ok = number == 0 || ranks == 0 || schedule_make(&s, algo, ranks, 0, e);
+    schedule_free(&s);
+    return ok;
 }
 
 void schedule_free(struct schedule *s)

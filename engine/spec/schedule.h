@@ -106,8 +106,11 @@ const char *schedule_algo(int i);
  * algorithms there are.
  */
 bool schedule_algo_parse(const char *algo, int *index, int *number, struct error *e);
-/* Whether it is such a name, "auto", "mpi" or "shm": what a job may ask for. ERROR_INPUT as above. */
-bool allreduce_algo_check(const char *algo, struct error *e);
+/*
+ * Whether it is such a name, "auto", "mpi" or "shm": what a job may ask for; and whether the number behind a colon goes
+ * with so many ranks (0: not known yet). ERROR_INPUT as above.
+ */
+bool allreduce_algo_check(const char *algo, int ranks, struct error *e);
 /* By such a name. On failure *s is empty. */
 bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t length, struct error *e);
 void schedule_free(struct schedule *s);

@@ -52,7 +52,7 @@ static bool rows_from_json(struct tuning *t, const json_t *rows, struct error *e
             return error_set(e, ERROR_INPUT, "row %zu: up_to_bytes must ascend, and the last row has none",
                              i + 1);
         if (strlen(algo) >= sizeof t->row[i].algo || !strcmp(algo, "auto") ||
-            !allreduce_algo_check(algo, NULL))
+            !allreduce_algo_check(algo, 0, NULL))
             return error_set(e, ERROR_INPUT, "row %zu: \"%.40s\" is no allreduce algorithm", i + 1, algo);
         before = last ? SIZE_MAX : (size_t)up_to;
         t->row[i].up_to = before;

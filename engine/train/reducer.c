@@ -64,6 +64,15 @@ void reducer_free(struct reducer *r)
     free(r);
 }
 
+/* How many of a bucket's numbers are gradients of parameters, which may be packed. */
+static size_t packed_of(const struct reduction *n)
+{
+    const struct reducer_spec *s = &n->reducer->spec;
+    size_t begin = (size_t)(n->x - s->gradients), parameters = s->model->parameters;
+    size_t most = parameters > begin ? parameters - begin : 0;
+    return n->length < most ? n->length : most;
+}
+
 /* Gradients as they are to travel; what lies behind them as it is. */
 static bool sum_up(const struct reduction *n, struct error *e)
 {
@@ -71,12 +80,19 @@ static bool sum_up(const struct reduction *n, struct error *e)
     const struct reducer_spec *s = &r->spec;
     if (!r->compressor || n->bucket < 0)
         return comm_allreduce(s->comm, r->algo, n->x, n->length, n->log, e);
-    size_t begin = (size_t)(n->x - s->gradients), parameters = s->model->parameters;
-    size_t most = parameters > begin ? parameters - begin : 0, packed = n->length < most ? n->length : most;
+    size_t packed = packed_of(n);
     bool measure = r->steps % COMPRESS_MEASURED == 0;
     return comm_allreduce_compressed(r->compressor, r->algo, n->x, packed, measure, n->log, e) &&
            (packed == n->length ||
             comm_allreduce(s->comm, r->algo, n->x + packed, n->length - packed, NULL, e));
+}
+
+/* Of the sum that travels: what is packed has two bytes a number. */
+static size_t traveling(const struct reduction *n)
+{
+    const struct reducer *r = n->reducer;
+    size_t packed = r->compressor && n->bucket >= 0 ? packed_of(n) : 0;
+    return packed * (packed ? r->spec.compress->bytes : 0) + (n->length - packed) * sizeof *n->x;
 }
 
 static bool reduce(struct comm_job *job, struct error *e)
@@ -85,8 +101,7 @@ static bool reduce(struct comm_job *job, struct error *e)
     int64_t began = trace_now(n->lane);
     activity_bucket(comm_activity(n->reducer->spec.comm), n->reducer->plan.count > 1 ? n->bucket : -1);
     bool ok = sum_up(n, e);
-    trace_reduce(n->lane, began, TRACE_ALLREDUCE, n->bucket, (int64_t)(n->length * sizeof *n->x),
-                 n->algo_name);
+    trace_reduce(n->lane, began, TRACE_ALLREDUCE, n->bucket, (int64_t)traveling(n), n->algo_name);
     return ok;
 }
 

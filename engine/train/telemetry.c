@@ -129,13 +129,17 @@ static bool say_slow(struct event_sink *sink, const struct rank_report *all, int
     return sink_emit(sink, event, e);
 }
 
-static bool say_stragglers(struct event_sink *sink, const struct rank_report *all, int size, long step,
-                           struct stragglers *s, struct error *e)
+static void look_for_stragglers(const struct rank_report *all, int size, struct stragglers *s)
 {
     double compute[JOB_MAX_RANKS] = {0};
     for (int r = 0; r < size; r++) /* one that joins has no samples of its own */
         compute[r] = all[r].samples_per_s > 0 ? all[r].phases.compute : NAN;
     stragglers_take(s, compute, size);
+}
+
+static bool say_stragglers(struct event_sink *sink, const struct rank_report *all, int size, long step,
+                           const struct stragglers *s, struct error *e)
+{
     for (int r = 0; r < size; r++)
         if (s->news[r] != STRAGGLER_SAME && !say_slow(sink, all, r, step, s, e))
             return false;
@@ -158,6 +162,8 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
     if (!all)
         return error_set(e, ERROR_FAILED, "not enough memory for the reports of %d ranks", size);
     bool ok = comm_gather(comm, &mine, sizeof mine, all, e);
+    if (ok && comm_rank(comm) == 0)
+        look_for_stragglers(all, size, s);
     for (int r = 0; ok && comm_rank(comm) == 0 && r < size; r++) {
         json_t *event = sink_event(sink, "rank");
         event_set_integer(event, "rank", r);
@@ -166,6 +172,8 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
         event_set_number(event, "samples_per_s", all[r].samples_per_s);
         set_phases(event, &all[r].phases, 1);
         event_set_number(event, "rss_bytes", all[r].rss_bytes);
+        if (s->slow[r])
+            json_object_set_new(event, "slow", json_true());
         ok = sink_emit(sink, event, e);
     }
     if (ok && comm_rank(comm) == 0)

@@ -334,6 +334,10 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
         return false;
     if (comm_rank(tr->comm) == 0 && tr->step_meter.steps > 0 && !emit_step(tr, e))
         return false;
+    /* A short run would be told of by its first steps alone, the slowest. */
+    if (tr->rank_meter.steps > 0 &&
+        !telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, tr->samples, tr->step, &tr->stragglers, e))
+        return false;
     return (result->stopped || tr->evaluated || trainer_test(tr, e)) &&
            (tr->saved_step == tr->step || trainer_save(tr, e));
 }

@@ -57,3 +57,5 @@ check "says what it goes by, too" grep -q '"ev":"note".*allreduce auto' <<<"$out
 expect "no tuning of bf16" 2 "$ringside" allreduce --tune --dtype bf16
 expect "no broadcast by a ring" 2 "$ringside" allreduce --collective broadcast --algo ring
 expect "no half of a float64" 2 "$ringside" allreduce --dtype f64 --bytes 12
+expect "no hosts of more ranks than there are" 2 "$ringside" allreduce --ranks 4 --algo hierarchical:9
+check "in one sentence, before anything starts" test "$err" = "ringside: --algo: hierarchical:9: 4 ranks do not fill hosts of 9; take a number that divides 4"

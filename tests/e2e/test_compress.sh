@@ -24,7 +24,13 @@ compressed() { # TYPE MOST OPTION...: MOST: half a last bit, relative, twice; 11
     check "$type: the loss is that of float32, nearly" close "$(last loss)" "$loss" 0.05
 }
 compressed fp16 1e-3
-compressed bf16 8e-3 --bucket 64K
+compressed bf16 8e-3 --bucket 64K --trace 2
+check "the trace has the bytes that travel" python3 - "$scratch/bf16/trace.json" <<'END'
+import json, sys
+spans = [e for e in json.load(open(sys.argv[1]))["traceEvents"] if e.get("cat") == "allreduce"]
+steps = {(e["pid"], e["args"]["step"]) for e in spans}
+assert len(steps) == 4 and sum(e["args"]["bytes"] for e in spans) == 4 * (93322 * 2 + 2 * 4), spans
+END
 check "in several allreduces, beside backward" grep -q '"buckets":[2-9]' <<<"$(steps)"
 expect "as text" 0 "$ringside" runs watch "$scratch/fp16"
 check "the report tells the bytes" grep -qE '^sent +187 kB a step by each rank, gradients as fp16$' <<<"$out"

@@ -100,6 +100,7 @@ static void test_mistakes(void **state)
     MISTAKE("step_size", job.train.step_size = 0);
     MISTAKE("dtype", strcpy(job.train.dtype, "fp64"));
     MISTAKE("algo", strcpy(job.train.algo, "rin"));
+    MISTAKE("2 ranks do not fill hosts of 3", (job.ranks = 2, strcpy(job.train.algo, "hierarchical:3")));
     MISTAKE("device", strcpy(job.train.device, "cuda"));
     MISTAKE("launcher", strcpy(job.launcher, "slurm"));
     MISTAKE("lr", job.train.lr = 0);
@@ -113,6 +114,9 @@ static void test_mistakes(void **state)
     fill(&good, JOB_ALLREDUCE);
     MISTAKE("multiple of 4", job.allreduce.bytes[0] = 7);
     MISTAKE("bytes", job.allreduce.sizes = 0);
+    MISTAKE("4 ranks do not fill hosts of 9",
+            (job.ranks = 4, strcpy(job.allreduce.algos, "ring,hierarchical:9")));
+    MISTAKE("a server is one of them", (job.ranks = 4, strcpy(job.allreduce.algos, "param_server:5")));
     MISTAKE("star", strcpy(job.allreduce.algos, "ring,star"));
     MISTAKE("\"\"", strcpy(job.allreduce.algos, "ring,"));
     MISTAKE("iters", job.allreduce.iters = 0);
