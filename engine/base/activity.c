@@ -72,6 +72,7 @@ const char *activity_phase_text(int phase)
         [ACTIVITY_SAVE] = "saves a checkpoint",
         [ACTIVITY_MEASURE] = "measures the links between ranks",
         [ACTIVITY_LEARNER] = "is in the learner's function",
+        [ACTIVITY_RETURNED] = "has come to the end of the learner's function",
     };
     return phase >= 0 && phase < ACTIVITY_PHASES ? text[phase] : "works";
 }

@@ -26,6 +26,7 @@ enum activity_phase {
     ACTIVITY_SAVE,
     ACTIVITY_MEASURE, /* collectives are timed */
     ACTIVITY_LEARNER, /* in the learner's function */
+    ACTIVITY_RETURNED,
     ACTIVITY_PHASES
 };
 

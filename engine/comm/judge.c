@@ -219,6 +219,16 @@ static bool never_meets(const struct judged *r, int n, double now, struct verdic
     return false;
 }
 
+/* Others that are stopped, too, and are to be continued as well: "; so has rank 2 (kill -CONT 4711)". */
+static void add_stopped(const struct judged *r, int n, int first, char *text, size_t size)
+{
+    for (int i = 1; i < n; i++)
+        if (i != first && r[i].known && !r[i].gone && !r[i].excused && r[i].stopped > 0) {
+            size_t used = strlen(text);
+            snprintf(text + used, size - used, "; so has rank %d (kill -CONT %ld)", i, r[i].pid);
+        }
+}
+
 bool judge(const struct judged *r, int n, double now, struct verdict *v)
 {
     char what[300];
@@ -236,6 +246,7 @@ bool judge(const struct judged *r, int n, double now, struct verdict *v)
         if (r[i].stopped > 0 && now - r[i].stopped > JUDGE_STOPPED_S) {
             snprintf(what, sizeof what, "has been stopped (SIGSTOP; kill -CONT %ld in time lets it go on)",
                      r[i].pid);
+            add_stopped(r, n, i, what, sizeof what);
             return say(v, r, n, "stopped", i, what);
         }
         if (now - r[i].heard > JUDGE_SILENT_S) {

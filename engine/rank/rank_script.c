@@ -75,6 +75,7 @@ static void open_case(struct worker *w, const struct lua_case *c)
     memset(&w->news, 0, sizeof w->news);
     w->news.case_number = c->number;
     w->waiting_since = w->last_sent = 0;
+    activity_learner(comm_activity(w->comm), 0, -1, -1);
     w->transport = *w->all;
     w->transport.size = c->ranks;
     lua_guard_enter(w->guard, w->all->rank);
@@ -110,6 +111,7 @@ static bool step(struct worker *w, const struct lua_case *c)
     w->news.waited_s = rank_clock() - w->waiting_since;
     if (state != LUA_RANK_WAITING) {
         w->news.ended = 1;
+        activity_enter(comm_activity(w->comm), ACTIVITY_RETURNED, 0);
         lua_judge_rank(w->rank, c, w->all->rank, &w->news.report);
     } else if (w->news.waited_s > NEWS_EVERY_S) {
         /* How far it has come, should it not come further. */

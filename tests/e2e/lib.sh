@@ -2,6 +2,8 @@
 #   check NAME COMMAND...          passes where the command does
 #   expect NAME CODE COMMAND...    passes where the exit code is CODE; its output is in $out and $err
 #   skip NAME REASON
+#   beside FUNCTION    runs it in the background, in a scratch folder and a home of its own;
+#   together           waits for all such and prints their lines, one function's after the other's
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 build=${BUILD:-build}
@@ -36,4 +38,25 @@ expect() {
     if [ "$got" -eq "$code" ]; then pass "$name"; else
         fail "$name" "exit code $got, expected $code" "$(tail -n 15 "$scratch/out")" "$(tail -n 15 "$scratch/err")"
     fi
+}
+lanes=()
+beside() {
+    lanes+=("$1:")
+    (
+        scratch=$scratch/$1.d # no path is the beginning of another
+        export RINGSIDE_HOME=$scratch/home RINGSIDE_SLOTS_DIR=$scratch/slots
+        runs=$RINGSIDE_HOME/runs failures=0
+        mkdir "$scratch"
+        "$1"
+        exit $((failures > 0))
+    ) >"$scratch/$1.out" 2>&1 &
+    lanes[-1]+=$!
+}
+together() {
+    local lane
+    for lane in "${lanes[@]}"; do
+        wait "${lane#*:}" || failures=$((failures + 1))
+        cat "$scratch/${lane%:*}.out"
+    done
+    lanes=()
 }

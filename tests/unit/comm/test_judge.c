@@ -135,6 +135,12 @@ static void test_stopped(void **state)
     assert_string_equal(v.kind, "stopped");
     assert_int_equal(v.rank, 1);
     assert_non_null(strstr(v.text, "kill -CONT 101"));
+    assert_null(strstr(v.text, "so has"));
+    ranks[3].stopped = 12; /* a second one, too */
+    assert_true(judge(ranks, RANKS, 13.2, &v));
+    assert_int_equal(v.rank, 1);
+    assert_non_null(strstr(v.text, "; so has rank 3 (kill -CONT 103); the others wait for"));
+    ranks[3].stopped = 0;
     ranks[1].stopped = 0;
     beat_all(13.2);
     assert_false(judge(ranks, RANKS, 13.2, &v));
