@@ -96,6 +96,8 @@ train --ranks 2 --steps 90 --autotune >"$scratch/tuned"
 check "tuning tells what it tried" events "$scratch/tuned" \
     '{t["algo"] for t in events if t["ev"] == "trial"} >= {"ring", "recursive_doubling", "mpi"} and
      {t["buckets"] for t in events if t["ev"] == "trial"} >= {1, 4}'
+check "no more communication is exposed than there is, in one bucket or several" events "$scratch/tuned" \
+    'all(s["exposed_comm_s"] <= s["comm_s"] + 1e-9 for s in steps) and any(s.get("buckets", 1) > 1 for s in steps)'
 check "and goes on with what it chose" events "$scratch/tuned" \
     'next((t["algo"], t["buckets"]) for t in events if t.get("chosen")) ==
      (steps[-1]["algo"], steps[-1].get("buckets", 1)) and "tuned in" in notes and events[-1]["ok"]'
