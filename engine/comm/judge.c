@@ -105,6 +105,10 @@ void judge_next(const struct activity_view *v, int rank, char *text, size_t size
         snprintf(text + used, size - used, " (rank %d prepares it)", rank);
         return;
     }
+    if (v->phase == ACTIVITY_MEASURE) { /* by messages that are no collectives */
+        snprintf(text, size, "the measurement of the links between ranks, in which rank %d is", rank);
+        return;
+    }
     judge_doing(v, doing, sizeof doing);
     snprintf(text, size, "nothing yet (rank %d %s)", rank, doing);
 }

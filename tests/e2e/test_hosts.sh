@@ -59,7 +59,7 @@ ends() { # NAME KIND
     wait $mpirun
     check "$1: the job ends with an error by itself" test $? -ne 0 -a $? -ne 124
     check "$1: the rank is named, its host, and what the others wait for" \
-        grep -qE "\"ev\":\"fault\",\"rank\":2,\"host\":\"host-b\",\"kind\":\"$2\",\"waiting_for\":\"(allreduce \(ring\)|barrier|maximum|nothing yet \(rank)" "$events"
+        grep -qE "\"ev\":\"fault\",\"rank\":2,\"host\":\"host-b\",\"kind\":\"$2\",\"waiting_for\":\"(allreduce \(ring\)|barrier|maximum|the measurement of the links|nothing yet \(rank)" "$events"
     check "$1: no rank is left" await no_rank
 }
 

@@ -247,6 +247,10 @@ static void test_timed(void **state)
     (void)state;
     char text[200];
     uint64_t word = order_word(&orders[0], ALLREDUCE, "ring", &element_f32, 1024);
+    activity_enter(&activities[0], ACTIVITY_MEASURE, 0);
+    beat_all(10);
+    judge_waiting_for(ranks, RANKS, 1, text, sizeof text);
+    assert_string_equal(text, "the measurement of the links between ranks, in which rank 0 is");
     activity_measure(&activities[0], word, 0);
     beat_all(10);
     judge_waiting_for(ranks, RANKS, 1, text, sizeof text);
