@@ -35,7 +35,7 @@ training() { "$ringside" train --detach --ranks 2 --batch 16 --seconds 300 "$@";
 summing='\(barrier beside \|maximum of [0-9]* numbers* beside \|gathering .* beside \)*allreduce (ring) of 16384 f32 elements, \(before \)*iteration [0-9]'
 learning='\(allreduce (ring) of [0-9]* f32 elements\|gathering of [0-9]* bytes from each rank\|maximum of 2 numbers\), in step [0-9]'
 # Where a rank dies the job ends at once: on a busy machine the others may not have come as far.
-yet='\(nothing yet (rank [0-9] [a-z ]*\|the measurement of the links\)'
+yet='\(nothing yet (rank [0-9] [a-z ]*\|the measurement of the links\|barrier\|maximum of\|broadcast of\|gathering of\|sum of\)'
 
 # Cases that mostly wait go on beside each other, each function in a home of its own.
 deaths() {
