@@ -280,6 +280,8 @@ bool rounds_collective(const struct platform *p, const struct sim_request *q, st
     struct pattern_kind kind = tier_kind(p, q);
     bool ok = pattern_make(&s.pattern, &kind, e) && make_room(&s) && solve_all(&s, out);
     if (ok) {
+        /* Rings over several NICs have messages between the same ranks at once, whose bytes follow each other. */
+        out->exact = out->exact && !(pattern_flows_freely(q->algo) && kind.hosts.nics > 1);
         out->tier = SIM_ROUNDS;
         out->rounds = s.pattern.rounds;
         out->distinct = s.pattern.distinct;

@@ -345,6 +345,19 @@ static void test_honest(void **state)
             assert_true(fabs(best - ask(&p, q).time_s) <= 1e-3 * best);
         }
     platform_free(&p);
+    /* Eight rings over the NVLinks of one host of eight GPUs, each with a NIC of its own. */
+    struct error e = {0};
+    json_t *object =
+        json_loads("{\"nodes\": 2, \"gpus\": 8, \"gpu\": \"A100-40GB\", \"nvlink\": true, \"nics\": 8, "
+                   "\"bandwidth\": 25e9, \"latency\": 1e-6}",
+                   0, NULL);
+    assert_true(platform_from_json(object, &p, &e));
+    json_decref(object);
+    for (size_t a = 0; a < ALGOS; a++)
+        for (int ranks = 4; ranks <= 16; ranks *= 2)
+            for (double bytes = 1e4; bytes < 2e8; bytes *= 100)
+                compare(&p, (struct sim_request){.algo = algos[a], .ranks = ranks, .bytes = bytes}, &t);
+    platform_free(&p);
 }
 
 /* The value of "12.5 GB/s", "50 us", "1 MiB" or "12" behind " NAME = " in a formula, or behind the last = there. */
