@@ -136,6 +136,9 @@ bool checkpoint_simulate(const struct checkpointing *c, struct checkpoint_result
     r->best_s = checkpoint_best(c->checkpoint_s, m);
     r->interval_s = fmin(c->interval_s > 0 ? c->interval_s : r->daly_s, c->work_s);
     r->wall_s = wall_time(c, m, r->interval_s);
+    if (!isfinite(r->young_s) || !(r->interval_s > 0))
+        return error_set(e, ERROR_INPUT,
+                         "these times are too far apart to be reckoned with: there is no interval");
     if (!isfinite(r->wall_s) || r->wall_s > 1e9 * c->work_s)
         return error_set(
             e, ERROR_INPUT,

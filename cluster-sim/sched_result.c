@@ -146,7 +146,10 @@ bool sched_sum_up(const struct sched_config *c, const struct sched_job *jobs, st
     r->utilisation = r->makespan_s > 0 ? r->busy_proc_s / (r->procs * r->makespan_s) : 0;
     r->median_wait_s = timing_median(waits, r->count);
     free(waits);
-    return true;
+    if (isfinite(r->busy_proc_s + r->mean_wait_s + r->bounded_slowdown + r->makespan_s))
+        return true;
+    sched_result_free(r);
+    return error_set(e, ERROR_INPUT, "the jobs' times are too long to be added up");
 }
 
 void sched_result_free(struct sched_result *r)

@@ -215,26 +215,36 @@ static bool work_out(const struct question *q, struct answer *a, struct error *e
     return true;
 }
 
-/* A file appears whole or not at all; what is no file (a pipe, a device) is written to. A link keeps its place. */
+/* A link keeps its place; what is no file, or the trace itself, is left alone. */
+static bool out_path(const struct question *q, char path[PATH_MAX], struct error *e)
+{
+    struct stat out, in;
+    if (!realpath(q->out, path) || stat(path, &out) != 0) {
+        snprintf(path, PATH_MAX, "%s", q->out);
+        return true;
+    }
+    if (!S_ISREG(out.st_mode))
+        return error_set(e, ERROR_INPUT, "--out: %s is no file that could be written", q->out);
+    if (stat(q->trace, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+        return error_set(e, ERROR_INPUT, "--out: %s is the trace that is read; take another name", q->out);
+    return true;
+}
+
+/* The file appears whole or not at all. */
 static bool write_out(const struct question *q, const struct answer *a, struct error *e)
 {
     struct swf out;
-    struct stat there;
     char path[PATH_MAX], part[PATH_MAX + 8];
-    bool exists = realpath(q->out, path) && stat(path, &there) == 0,
-         whole = !exists || S_ISREG(there.st_mode);
-    if (!exists)
-        snprintf(path, sizeof path, "%s", q->out);
-    if (!workload_to_trace(&a->trace, &a->jobs, &a->config, &a->result, &out, e))
+    if (!out_path(q, path, e) || !workload_to_trace(&a->trace, &a->jobs, &a->config, &a->result, &out, e))
         return false;
-    snprintf(part, sizeof part, "%s%s", path, whole ? ".part" : "");
+    snprintf(part, sizeof part, "%s.part", path);
     FILE *f = fopen(part, "w");
     bool ok = f ? swf_write(&out, f, e) : error_errno(e, ERROR_INPUT, "cannot write %s", part);
     if (f && fclose(f) != 0 && ok)
         ok = error_errno(e, ERROR_INPUT, "cannot write %s", part);
-    if (ok && whole && rename(part, path) != 0)
+    if (ok && rename(part, path) != 0)
         ok = error_errno(e, ERROR_INPUT, "cannot write %s", path);
-    if (f && whole && !ok)
+    if (f && !ok)
         unlink(part);
     swf_free(&out);
     return ok;

@@ -151,10 +151,15 @@ expect "an output that is a link" 0 sh -c "touch '$scratch/kept.swf' && ln -s ke
     '$ringside' sim --trace made-up:10 --out '$scratch/link.swf'"
 check "keeps it" test -L "$scratch/link.swf" -a -s "$scratch/kept.swf"
 if [ -c /dev/full ]; then
-    expect "a device that is full" 1 "$ringside" sim --trace made-up:10 --out /dev/full
+    expect "a device" 2 "$ringside" sim --trace made-up:10 --out /dev/full
     check "is still one" test -c /dev/full
     expect "an output that does not arrive" 1 sh -c "'$ringside' sim --trace made-up:10 >/dev/full"
 fi
+
+cp "$scratch/kept.swf" "$scratch/same.swf"
+expect "the trace as its own output" 2 "$ringside" sim --trace "$scratch/same.swf" --procs 128 --out "$scratch/same.swf"
+check "is left alone" cmp "$scratch/kept.swf" "$scratch/same.swf"
+refused "too long to be added up" --trace made-up:5 --submit 1:1e308@1e308
 
 # the same questions from a script
 cat >"$scratch/ask.lua" <<'EOF'
