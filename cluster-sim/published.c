@@ -69,7 +69,8 @@ struct published_network {
     const struct published_case *c;
     const struct platform *platform;
     char algo[32];
-    char text[256]; /* about the largest sum so far */
+    char text[256];     /* about the largest sum so far */
+    enum sim_tier tier; /* of it; SIM_AUTO: nothing crosses the network */
     double largest;
     struct {
         double bytes, seconds;
@@ -103,9 +104,11 @@ static bool time_sum(struct published_network *n, double bytes, double *seconds,
         if (!sim_collective(n->platform, &request, &r, e))
             return false;
         *seconds += r.time_s;
-        if (bytes > n->largest)
+        if (bytes > n->largest) {
+            n->tier = r.tier;
             snprintf(n->text, sizeof n->text, "%s (%s), bound by %s", n->algo, sim_tier_name(r.tier),
                      r.bottleneck);
+        }
     }
     if (bytes > n->largest)
         n->largest = bytes;
@@ -184,6 +187,7 @@ bool published_simulate(const struct published_case *c, struct published_result 
         r->simulated = plan.expected.samples_per_s;
         r->simulated_efficiency = plan.expected.efficiency;
         r->error = r->simulated / r->published - 1;
+        r->tier = network.tier == SIM_AUTO ? SIM_CLOSED : network.tier;
         memcpy(r->network, network.text, sizeof r->network);
         training_bottleneck_text(&plan, network.text, r->bottleneck, sizeof r->bottleneck);
         if (say)

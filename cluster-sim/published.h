@@ -17,6 +17,7 @@
 #ifndef RINGSIDE_SIM_PUBLISHED_H
 #define RINGSIDE_SIM_PUBLISHED_H
 
+#include "cluster-sim/collective.h"
 #include "engine/base/error.h"
 
 #include <stdbool.h>
@@ -58,8 +59,9 @@ struct published_result {
     int gpus;
     double published, simulated; /* samples/s */
     double published_efficiency, simulated_efficiency;
-    double error; /* simulated / published - 1 */
-    double aim;   /* 0.1; 0.2 of parameter servers */
+    double error;       /* simulated / published - 1 */
+    double aim;         /* 0.1; 0.2 of parameter servers */
+    enum sim_tier tier; /* of the network */
     char bottleneck[256];
     char network[256];
 };

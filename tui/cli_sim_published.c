@@ -43,8 +43,9 @@ static void say_why(void *self, const char *what, double seconds, const char *te
 
 static void tell_json(const struct published_case *c, const struct published_result *r)
 {
-    json_t *event = event_new("point", -1);
+    json_t *event = event_new("point", 0);
     event_set_text(event, "series", "published");
+    event_set_text(event, "tier", sim_tier_name(r->tier));
     event_set_text(event, "title", "simulated beside published");
     event_set_text(event, "label", c->what);
     event_set_text(event, "origin", "sim");
