@@ -296,6 +296,8 @@ void ring_sentence(const struct ring_scene *s, char *text, size_t size)
         snprintf(text, size, "Each rank sends one chunk to its right and adds the one from its left.");
     else if (phase == HOP_ALLGATHER)
         snprintf(text, size, "Each rank passes a complete chunk on to its right.");
+    else if (phase == HOP_REDUCE && strcmp(m->algo, "tree") != 0)
+        snprintf(text, size, "Ranks send their numbers to others, which add them to their own.");
     else if (phase == HOP_REDUCE)
         snprintf(text, size,
                  "Of each pair one rank sends its whole sum to the other, which adds it to its own.");
@@ -332,10 +334,13 @@ static void figures_of(const struct ring_scene *s, struct figures *f)
     f->formula[0] = '\0';
     if (m->buffer_bytes > 0) {
         /* In a tree it is the mean over the ranks: rank 0 sends more, a leaf the buffer once. */
-        format_bytes(ring_expected_bytes(m->ranks, m->buffer_bytes), b, sizeof b);
+        double whole = m->total_bytes / m->ranks, ring = ring_expected_bytes(m->ranks, m->buffer_bytes);
+        bool as_ring = !strcmp(m->algo, "yours") || fabs(whole - ring) <= 0.01 * ring;
+        format_bytes(as_ring ? ring : whole, b, sizeof b);
         snprintf(f->bytes, sizeof f->bytes, "%s of %s sent a rank%s", a, b, m->tree ? " (mean)" : "");
         format_bytes(m->buffer_bytes, b, sizeof b);
-        snprintf(f->formula, sizeof f->formula, "2(N-1)/N of %s, N = %d", b, m->ranks);
+        if (as_ring) /* everyone and recursive_doubling send more */
+            snprintf(f->formula, sizeof f->formula, "2(N-1)/N of %s, N = %d", b, m->ranks);
     } else {
         snprintf(f->bytes, sizeof f->bytes, "%s sent a rank", a);
     }
