@@ -228,11 +228,13 @@ bool timeline_print(const struct trace_data *d, long step, int columns, FILE *to
     bool operations = has_operations(d);
     if (!timeline_sum_up(d, &t, e))
         return false;
-    fprintf(to,
-            "%s %ld to %ld of %d rank%s; clocks differ by up to %.3g us and were set right, to within "
-            "%.3g us\n",
-            operations ? "operations" : "steps", d->first_step, d->last_step, t.rank_count,
-            t.rank_count == 1 ? "" : "s", 1e6 * d->offset_s, 1e6 * d->bound_s);
+    fprintf(to, "%s %ld to %ld of %d rank%s; ", operations ? "operations" : "steps", d->first_step,
+            d->last_step, t.rank_count, t.rank_count == 1 ? "" : "s");
+    if (d->offset_s > 0)
+        fprintf(to, "clocks differed by up to %.3g us,\nset right to within %.3g us\n", 1e6 * d->offset_s,
+                1e6 * d->bound_s);
+    else
+        fprintf(to, "clocks agree to within %.3g us\n", 1e6 * d->bound_s);
     if (*d->slowed)
         fprintf(to, "%s\n", d->slowed);
     if (d->incomplete)

@@ -367,8 +367,8 @@ bool trace_data_read(const char *dir, struct trace_data *d, struct error *e)
     FILE *f = fopen(path, "re");
     if (!f)
         return error_errno(e, ERROR_INPUT,
-                           "%s cannot be read (a run has one once its first 60 steps are over, "
-                           "unless it ran with --trace 0)",
+                           "%s cannot be read (a run has one once the steps or operations that it records "
+                           "are over, unless it ran with --trace 0)",
                            path);
     struct reading r = {.d = d, .path = path, .e = e};
     bool ok = read_file(&r, f);
