@@ -393,7 +393,8 @@ bool trainer_set_up(struct trainer *tr, struct error *e)
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
     if (!strcmp(tr->algo, "auto") && !comm_auto(tr->comm, &tr->about_auto, e))
         return false;
-    if (!allreduce_algo_check(tr->algo, comm_size(tr->comm), e) || !read_data(tr, e) || !(gan || choose_model(tr, e)))
+    if (!allreduce_algo_check(tr->algo, comm_size(tr->comm), e) || !read_data(tr, e) ||
+        !(gan || choose_model(tr, e)))
         return false;
     if (*tr->t->eval)
         return gan ? gan_set_up(tr, e) && trainer_load_tested(tr, e) : make_tested(tr, e);
