@@ -61,16 +61,6 @@ static const struct {
 
 enum { GPUS = sizeof gpus / sizeof *gpus, NETWORKS = sizeof networks / sizeof *networks };
 
-const struct preset_gpu *preset_gpu_at(int i)
-{
-    return i >= 0 && i < GPUS ? &gpus[i] : NULL;
-}
-
-const struct preset_network *preset_network_at(int i)
-{
-    return i >= 0 && i < NETWORKS ? &networks[i] : NULL;
-}
-
 static void append(char *list, size_t size, const char *name)
 {
     size_t used = strlen(list);

@@ -23,8 +23,4 @@ const struct preset_network *preset_network(const char *name, struct error *e);
 /* "gen3": bytes a second of x16, one direction; 0: no such name. */
 double preset_pcie(const char *name);
 
-/* The i-th; NULL past the last. */
-const struct preset_gpu *preset_gpu_at(int i);
-const struct preset_network *preset_network_at(int i);
-
 #endif

@@ -38,17 +38,3 @@ bool protocol_from_json(const json_t *list, struct protocol *p, struct error *e)
     }
     return true;
 }
-
-json_t *protocol_to_json(const struct protocol *p)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < p->count; i++) {
-        json_t *piece = json_object();
-        json_object_set_new(piece, "from_bytes", json_real(p->piece[i].from_bytes));
-        json_object_set_new(piece, "latency_s", json_real(p->piece[i].latency_s));
-        json_object_set_new(piece, "latency_factor", json_real(p->piece[i].latency_factor));
-        json_object_set_new(piece, "bandwidth_factor", json_real(p->piece[i].bandwidth_factor));
-        json_array_append_new(list, piece);
-    }
-    return list;
-}

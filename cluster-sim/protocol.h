@@ -35,6 +35,5 @@ struct protocol_piece protocol_at(const struct protocol *p, double bytes);
 
 /* { {from_bytes =, latency_s =, latency_factor =, bandwidth_factor =}, ... }: ascending, checked. */
 bool protocol_from_json(const json_t *list, struct protocol *p, struct error *e);
-json_t *protocol_to_json(const struct protocol *p);
 
 #endif

@@ -56,11 +56,6 @@ static double quantile(const struct straggler *s, double u, double above)
     return 0;
 }
 
-double straggler_quantile(const struct straggler *s, double u)
-{
-    return quantile(s, u, 1 - u);
-}
-
 /* Of the largest of n, below which it stays with probability u: each of them does with u^(1/n). */
 static double largest(const struct straggler *s, int n, double u)
 {

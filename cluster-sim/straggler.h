@@ -30,9 +30,6 @@ struct straggler {
 bool straggler_named(const char *name, enum straggler_kind *kind, struct error *e);
 const char *straggler_name(enum straggler_kind kind);
 
-/* The X below which a rank stays with probability u, 0 < u < 1. */
-double straggler_quantile(const struct straggler *s, double u);
-
 /* 1 + the expected largest X of n ranks, the always slow ones with their factor. */
 double straggler_expected(const struct straggler *s, int ranks);
 
