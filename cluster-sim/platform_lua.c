@@ -18,23 +18,13 @@ void platform_names_free(char **names)
     lua_shelf_free(names);
 }
 
-/* A cluster without a name of its own is called as its file is. */
-static void name_after_file(json_t *object, const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *name = lua_shelf_name(slash ? slash + 1 : path);
-    if (name && !json_object_get(object, "name") && strlen(name) < sizeof((struct platform *)0)->name)
-        event_set_text(object, "name", name);
-    free(name);
-}
-
 json_t *platform_description(const char *name, struct error *e)
 {
     char path[PATH_MAX];
     json_t *object =
         lua_shelf_find(&clusters, name, path, e) ? lua_file_describe(path, lua_api_cluster, e) : NULL;
     if (object) {
-        name_after_file(object, path);
+        lua_file_name(object, path, sizeof((struct platform *)0)->name);
         event_set_text(object, "file", path); /* whole, for the sentences about mistakes */
     }
     return object;

@@ -261,3 +261,12 @@ json_t *lua_file_describe(const char *path, lua_file_taker *take, struct error *
     json_decref(answer);
     return described;
 }
+
+void lua_file_name(json_t *object, const char *path, size_t size)
+{
+    const char *slash = strrchr(path, '/');
+    char *name = lua_shelf_name(slash ? slash + 1 : path);
+    if (name && !json_object_get(object, "name") && strlen(name) < size)
+        event_set_text(object, "name", name);
+    free(name);
+}

@@ -19,6 +19,9 @@ typedef json_t *lua_file_taker(struct lua_api *api, struct error *e);
 /* A new reference; NULL: e names the file and line. */
 json_t *lua_file_describe(const char *path, lua_file_taker *take, struct error *e);
 
+/* What has no name of its own is called as its file is, without the ending, where that fits into `size` bytes. */
+void lua_file_name(json_t *object, const char *path, size_t size);
+
 /* A folder of such files, below the program's data: "exercises/models". what: "model", for the sentences. */
 struct lua_shelf {
     const char *folder, *what;

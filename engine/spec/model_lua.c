@@ -20,11 +20,7 @@ void model_names_free(char **names)
 
 void model_name_after_file(json_t *model, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *name = lua_shelf_name(slash ? slash + 1 : path);
-    if (name && !json_object_get(model, "name") && strlen(name) < MODEL_NAME_LENGTH)
-        event_set_text(model, "name", name);
-    free(name);
+    lua_file_name(model, path, MODEL_NAME_LENGTH);
 }
 
 json_t *model_description(const char *name, struct error *e)
