@@ -1,11 +1,11 @@
 #include "cluster-sim/checkpointing.h"
 
+#include "cluster-sim/explanation.h"
 #include "engine/base/random.h"
 #include "engine/base/units.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 double checkpoint_young(double checkpoint_s, double mtbf_s)
 {
@@ -187,13 +187,10 @@ const char *checkpoint_bottleneck(const struct checkpoint_result *r)
 
 char *checkpoint_explain(const struct checkpointing *c, const struct checkpoint_result *r, struct error *e)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *f = open_memstream(&text, &length);
-    if (!f) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+    struct explanation why;
+    FILE *f = explanation_open(&why, e);
+    if (!f)
         return NULL;
-    }
     double m = r->mtbf_s, d = c->checkpoint_s;
     const double values[] = {
         c->node_mtbf_s, m,         d,         r->young_s, r->daly_s, r->best_s, c->restart_s,
@@ -220,10 +217,5 @@ char *checkpoint_explain(const struct checkpointing *c, const struct checkpoint_
     fprintf(f, "failures expected: T / M = %s\n", is[FAILURES]);
     fprintf(f, "bottleneck: %s\n", checkpoint_bottleneck(r));
     fputs("not modelled: failures that come together, nodes that are not replaced\n", f);
-    if (fclose(f) != 0) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
-        free(text);
-        return NULL;
-    }
-    return text;
+    return explanation_close(&why, e);
 }

@@ -1,5 +1,6 @@
 #include "cluster-sim/sched_explain.h"
 
+#include "cluster-sim/explanation.h"
 #include "cluster-sim/queue_state.h"
 
 #include <math.h>
@@ -45,13 +46,10 @@ const char *sched_bottleneck(const struct sched_result *r)
 char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, const struct sched_result *r,
                     struct error *e)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *f = open_memstream(&text, &length);
-    if (!f) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+    struct explanation why;
+    FILE *f = explanation_open(&why, e);
+    if (!f)
         return NULL;
-    }
     print_policy(f, c);
     double capacity = r->procs * r->makespan_s, idle = capacity - r->busy_proc_s;
     fprintf(f, "mean wait = sum of (start - submit) / jobs = %.0f s / %d = %.1f s\n",
@@ -83,12 +81,7 @@ char *sched_explain(const struct sched_config *c, const struct sched_job *jobs, 
             fprintf(f, "first reserved for %.0f, ", k->promised_s);
         fprintf(f, "started at %.0f\n", k->start_s);
     }
-    if (fclose(f) != 0) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
-        free(text);
-        return NULL;
-    }
-    return text;
+    return explanation_close(&why, e);
 }
 
 /* The queue at the moment of the submission, after its pass. */
@@ -131,13 +124,10 @@ char *sched_explain_job(const struct sched_config *c, const struct sched_job *jo
 {
     const struct sched_job *j = &jobs[job];
     const struct sched_record *k = &r->jobs[job];
-    char *text = NULL;
-    size_t length;
-    FILE *f = open_memstream(&text, &length);
-    if (!f) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+    struct explanation why;
+    FILE *f = explanation_open(&why, e);
+    if (!f)
         return NULL;
-    }
     fprintf(f, "job %lld", j->id);
     if (j->array > 0)
         fprintf(f, ", task %d", j->task);
@@ -152,11 +142,9 @@ char *sched_explain_job(const struct sched_config *c, const struct sched_job *jo
                                        : ": at once");
     fprintf(f, "  %s at %.0f s, after %.0f s of the %.0f s it asked for\n",
             k->killed ? "killed at its limit" : "ended", k->end_s, k->end_s - k->start_s, j->limit_s);
-    if (fclose(f) != 0 || !ok) {
-        if (ok)
-            error_set(e, ERROR_FAILED, "not enough memory for the explanation");
-        free(text);
-        return NULL;
-    }
-    return text;
+    char *text = explanation_close(&why, ok ? e : NULL);
+    if (ok)
+        return text;
+    free(text);
+    return NULL;
 }

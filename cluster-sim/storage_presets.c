@@ -3,11 +3,11 @@
  */
 #include "cluster-sim/storage.h"
 
+#include "cluster-sim/explanation.h"
 #include "engine/base/units.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double MiB = 1048576;
@@ -88,13 +88,10 @@ static void explain_pass(FILE *f, const char *name, const struct storage_pass *p
 char *storage_explain(const struct storage_system *s, const struct storage_load *load,
                       const struct storage_result *r, struct error *e)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *f = open_memstream(&text, &length);
-    if (!f) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
+    struct explanation why;
+    FILE *f = explanation_open(&why, e);
+    if (!f)
         return NULL;
-    }
     fputs("the rate is the least of what the stations on the way allow (asymptotic bounds: Lazowska and "
           "others 1984);\n"
           "files that the cache answers (a part h) pass only the last two:\n"
@@ -135,10 +132,5 @@ char *storage_explain(const struct storage_system *s, const struct storage_load 
                 load->prefetch ? "reading ahead, an epoch takes the longer of the two"
                                : "without reading ahead, an epoch takes both",
                 100 * r->data_share);
-    if (fclose(f) != 0) {
-        error_set(e, ERROR_FAILED, "not enough memory for the explanation");
-        free(text);
-        return NULL;
-    }
-    return text;
+    return explanation_close(&why, e);
 }
