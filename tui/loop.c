@@ -3,6 +3,7 @@
  */
 #include "tui/loop.h"
 
+#include "engine/base/timing.h"
 #include "tui/app.h"
 #include "tui/script.h"
 #include "tui/term.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { KEYS_MAX = 1024, EMPTY_READS_MAX = 20 };
@@ -152,18 +152,11 @@ static void keys_received(struct loop *l, short events)
     }
 }
 
-static double monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void turn(struct loop *l, double *next_tick)
 {
     struct pollfd watch[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
                               {.fd = signal_pipe[0], .events = POLLIN}};
-    double left = *next_tick - monotonic();
+    double left = *next_tick - timing_now();
     if (poll(watch, 2, left > 0 ? (int)(left * 1000) + 1 : 0) < 0 && errno != EINTR) {
         l->ended = true;
         return;
@@ -173,7 +166,7 @@ static void turn(struct loop *l, double *next_tick)
         signal_received(l, number);
     if (watch[0].revents)
         keys_received(l, watch[0].revents);
-    double now = monotonic();
+    double now = timing_now();
     if (now >= *next_tick && !app_ended(l->app)) {
         l->dirty |= app_tick(l->app);
         *next_tick = now + APP_TICK_S;
@@ -199,7 +192,7 @@ bool loop_run(const char *open, bool utf8, struct error *e)
         ok = canvas_init(&l.canvas, rows, cols, utf8) || error_set(e, ERROR_FAILED, "out of memory");
         l.canvas.pixels = term_pixels(l.term);
     }
-    double next_tick = monotonic() + APP_TICK_S;
+    double next_tick = timing_now() + APP_TICK_S;
     while (ok && !l.ended && !app_ended(l.app)) {
         if (l.dirty) {
             app_draw(l.app, &l.canvas);

@@ -3,6 +3,7 @@
  */
 #include "tui/script.h"
 
+#include "engine/base/timing.h"
 #include "tui/keymap.h"
 #include "tui/plain.h"
 
@@ -108,12 +109,9 @@ static bool shows(struct script *s, const char *text)
 
 static bool until(struct script *s, const char *text, double limit, struct error *e)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double end = (double)now.tv_sec + (double)now.tv_nsec * 1e-9 + limit;
+    double end = timing_now() + limit;
     while (!shows(s, text)) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 > end || app_ended(s->app)) {
+        if (timing_now() > end || app_ended(s->app)) {
             dump(s);
             return error_set(e, ERROR_FAILED, "the screen did not show '%s' within %g s", text, limit);
         }

@@ -2,6 +2,7 @@
 
 #include "engine/base/lua_json.h"
 #include "engine/base/lua_message.h"
+#include "engine/base/timing.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 /* Instructions between two looks at the clock: some ten microseconds. */
 enum { HOOK_INSTRUCTIONS = 2000 };
@@ -28,13 +28,6 @@ struct lua_sandbox {
     char *text;                 /* of the script, for the messages */
     size_t length;
 };
-
-static double monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 double lua_sandbox_seconds(void)
 {
@@ -79,7 +72,7 @@ static void look_at_clock(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
     struct lua_sandbox *s = lua_sandbox_of(L);
-    if (s->deadline <= 0 || s->held > 0 || monotonic() < s->deadline)
+    if (s->deadline <= 0 || s->held > 0 || timing_now() < s->deadline)
         return;
     /* From now on at every instruction, so that no pcall in a loop swallows it for ever. */
     s->expired = true;
@@ -94,20 +87,20 @@ bool lua_sandbox_expired(const struct lua_sandbox *s)
 
 void lua_sandbox_clock_start(struct lua_sandbox *s)
 {
-    s->deadline = s->seconds > 0 ? monotonic() + s->seconds : 0;
+    s->deadline = s->seconds > 0 ? timing_now() + s->seconds : 0;
     s->held = 0;
 }
 
 void lua_sandbox_clock_hold(struct lua_sandbox *s)
 {
     if (s->held <= 0)
-        s->held = monotonic();
+        s->held = timing_now();
 }
 
 void lua_sandbox_clock_go_on(struct lua_sandbox *s)
 {
     if (s->held > 0 && s->deadline > 0)
-        s->deadline += monotonic() - s->held;
+        s->deadline += timing_now() - s->held;
     s->held = 0;
 }
 

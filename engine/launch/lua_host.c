@@ -7,6 +7,7 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/base/sink.h"
+#include "engine/base/timing.h"
 #include "engine/launch/lines.h"
 #include "engine/spec/job.h"
 #include "engine/spec/model_lua.h"
@@ -19,7 +20,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The child's own clock has a better sentence: it gets the first word. */
@@ -38,13 +38,6 @@ struct supervision {
     int passed, failed; /* check events */
     bool stopped, deaf; /* deaf: events cannot be delivered */
 };
-
-static double monotonic(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* TERM, a stop file, or a child that has gone while its request is served. */
 static bool interrupted(struct lua_host *h)
@@ -77,7 +70,7 @@ static void take_event(struct supervision *s, json_t *event)
 
 static void serve(struct supervision *s, const json_t *request)
 {
-    double began = monotonic();
+    double began = timing_now();
     struct error e = {0};
     json_t *reply = json_object(), *value = lua_host_serve(&s->host, request, &e);
     if (value)
@@ -85,7 +78,7 @@ static void serve(struct supervision *s, const json_t *request)
     else
         event_set_text(reply, "error", *e.text ? e.text : "there is no answer");
     event_write(s->fd, reply, NULL); /* where the child is gone, the next read says so */
-    s->deadline += monotonic() - began;
+    s->deadline += timing_now() - began;
 }
 
 static void take_line(void *self, char *line, size_t length)
@@ -109,7 +102,7 @@ static void look_after(struct supervision *s)
     struct lines lines = {0};
     bool open = true;
     while (open && !s->end && !s->stopped && !s->deaf) {
-        double left = s->deadline - monotonic();
+        double left = s->deadline - timing_now();
         if (left <= 0)
             break;
         struct pollfd fds[] = {{s->fd, POLLIN, 0}, {s->host.watch.signals, POLLIN, 0}};
@@ -283,9 +276,9 @@ static int supervise_child(struct supervision *s, struct error *e)
         return 1;
     s->host.watch.child = s->fd;
     /* A check has two scripts, each with its own time: the learner's and check.lua. */
-    s->deadline = monotonic() + lua_host_seconds(s->script) * (s->script->learner_text ? 2 : 1) + GRACE_S;
+    s->deadline = timing_now() + lua_host_seconds(s->script) * (s->script->learner_text ? 2 : 1) + GRACE_S;
     look_after(s);
-    bool late = monotonic() >= s->deadline;
+    bool late = timing_now() >= s->deadline;
     int status = end_child(s);
     if (!s->end)
         say_why(s, status, late);
@@ -424,7 +417,7 @@ bool lua_host_probe(const char *file, enum lua_host_kind *kind, struct error *e)
     s.host.watch.signals = -1;
     bool ok = lua_host_fork(&script, &s.pid, &s.fd, e);
     if (ok) {
-        s.deadline = monotonic() + script.seconds + GRACE_S;
+        s.deadline = timing_now() + script.seconds + GRACE_S;
         look_after(&s);
         end_child(&s);
         if (s.end && !json_is_true(json_object_get(s.end, "loaded")) && json_object_get(s.end, "fault"))

@@ -1,5 +1,6 @@
 #include "engine/launch/probe.h"
 
+#include "engine/base/timing.h"
 #include "engine/launch/stream.h"
 
 #include <errno.h>
@@ -59,11 +60,11 @@ int probe_command(char *const argv[], double limit_s, char *out, size_t out_size
     }
     close(pout[1]), close(perr[1]);
     struct sink sinks[] = {{pout[0], out, out_size, 0}, {perr[0], err, err_size, 0}};
-    double end = clock_monotonic() + limit_s;
+    double end = timing_now() + limit_s;
     bool open[2] = {pid > 0, pid > 0}, late = false;
     while (open[0] || open[1]) {
         struct pollfd fds[] = {{open[0] ? pout[0] : -1, POLLIN, 0}, {open[1] ? perr[0] : -1, POLLIN, 0}};
-        double left = end - clock_monotonic();
+        double left = end - timing_now();
         late = left <= 0;
         if (late)
             break;
@@ -80,9 +81,9 @@ int probe_command(char *const argv[], double limit_s, char *out, size_t out_size
     int status = 0;
     if (late) { /* mpirun passes TERM on to its ranks; KILL would leave them behind */
         kill(-pid, SIGTERM);
-        double grace = clock_monotonic() + 3;
+        double grace = timing_now() + 3;
         while (waitpid(pid, &status, WNOHANG) == 0) {
-            if (clock_monotonic() > grace) {
+            if (timing_now() > grace) {
                 kill(-pid, SIGKILL);
                 waitpid(pid, &status, 0);
                 break;

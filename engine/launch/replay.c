@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
+#include "engine/base/timing.h"
 #include "engine/launch/stream.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static void sleep_for(double seconds)
 static bool wait_until(const char *dir, double begun, double t, double speed)
 {
     for (;;) {
-        double left = speed > 0 ? begun + t / speed - clock_monotonic() : 0;
+        double left = speed > 0 ? begun + t / speed - timing_now() : 0;
         if (left <= 0)
             return true;
         if (rundir_stop_requested(dir))
@@ -54,7 +55,7 @@ static bool play(const char *dir, const char *recording, double speed, struct er
     struct run_reader *reader = run_reader_open(recording, e);
     if (!reader)
         return false;
-    double begun = clock_monotonic();
+    double begun = timing_now();
     long events = 0;
     bool ok = true;
     for (json_t *event; ok && (event = run_reader_next(reader));) {

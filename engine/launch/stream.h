@@ -29,7 +29,6 @@ double stream_now(const struct stream *s); /* the t of something that happens no
 void stream_release_reserve(struct stream *s);
 void stream_close(struct stream *s);
 
-double clock_wall(void);      /* seconds since the epoch */
-double clock_monotonic(void); /* seconds, for intervals */
+double clock_wall(void); /* seconds since the epoch */
 
 #endif

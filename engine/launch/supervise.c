@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/paths.h"
+#include "engine/base/timing.h"
 #include "engine/launch/processes.h"
 #include "engine/launch/site.h"
 #include "engine/launch/slots.h"
@@ -124,7 +125,7 @@ static void turn(struct supervisor *s, int ms)
 {
     struct pollfd fds[] = {{s->signals, POLLIN, 0}, {s->worker.out, POLLIN, 0}, {s->worker.err, POLLIN, 0}};
     poll(fds, 3, ms);
-    double now = clock_monotonic();
+    double now = timing_now();
     if (s->last_turn > 0 && now - s->last_turn > OWN_GAP_S)
         forgive(s, now - s->last_turn, now);
     s->last_turn = now;
@@ -165,7 +166,7 @@ static bool wait_for_slots(struct supervisor *s, struct slots **slots)
         turn(s, QUEUE_TICK_MS);
         if (s->stage != STAGE_RUN)
             return false;
-        if (clock_monotonic() - s->last_beat >= RUN_HEARTBEAT_S)
+        if (timing_now() - s->last_beat >= RUN_HEARTBEAT_S)
             supervisor_beat(s, RUN_PENDING);
     }
     return true;
@@ -242,7 +243,7 @@ static bool begin(struct supervisor *s, struct error *e)
     s->status.state = s->plan->slots > 0 ? RUN_PENDING : RUN_RUNNING;
     s->status.started = s->stream.started;
     s->status.heartbeat = clock_wall();
-    s->last_beat = clock_monotonic();
+    s->last_beat = timing_now();
     return run_status_write(s->dir, &s->status, e);
 }
 
@@ -265,7 +266,7 @@ static void run_worker(struct supervisor *s)
     }
     if (s->stage >= STAGE_TERM) /* the disk was full from the start */
         kill(s->worker.pid, SIGTERM);
-    s->last_alive = clock_monotonic();
+    s->last_alive = timing_now();
     watch(s);
 }
 

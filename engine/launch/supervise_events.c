@@ -4,6 +4,7 @@
 #include "engine/launch/supervisor.h"
 
 #include "engine/base/event.h"
+#include "engine/base/timing.h"
 #include "engine/launch/processes.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ void supervisor_go_to(struct supervisor *s, enum stage stage)
     if (stage <= s->stage && stage != STAGE_KILL)
         return;
     s->stage = stage;
-    s->stage_since = clock_monotonic();
+    s->stage_since = timing_now();
     if (!s->worker.pid || s->worker.ended)
         return;
     if (stage == STAGE_TERM)
@@ -91,7 +92,7 @@ bool supervisor_beat(struct supervisor *s, enum run_state state)
 {
     s->status.state = state;
     s->status.heartbeat = clock_wall();
-    s->last_beat = clock_monotonic();
+    s->last_beat = timing_now();
     struct error e = {0};
     if (run_status_write(s->dir, &s->status, &e)) {
         s->status_failures = 0;
@@ -121,7 +122,7 @@ static void take_nested(struct supervisor *s, const json_t *event)
 void supervisor_take_event(void *self, char *line, size_t length)
 {
     struct supervisor *s = self;
-    s->last_alive = clock_monotonic();
+    s->last_alive = timing_now();
     json_t *event = event_parse(line, length);
     const char *name = event ? event_name(event) : "";
     if (!*name) {

@@ -7,9 +7,10 @@
  */
 #include "engine/rank/rank_script.h"
 
+#include "engine/base/timing.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define STABLE_S 0.5     /* a wait shorter than this is none */
 #define OTHERS_SAY_S 0.5 /* after the first error */
@@ -34,13 +35,6 @@ struct referee {
     bool suspicious;
     double first_failure; /* 0: none */
 };
-
-double rank_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 struct referee *referee_new(struct transport *t, struct error *e)
 {
@@ -77,7 +71,7 @@ void referee_begin(struct referee *r, const struct lua_case *c)
         memset(&s->news, 0, sizeof s->news);
         memset(&r->reports[i], 0, sizeof r->reports[i]);
         r->reports[i].rank = i;
-        s->heard = rank_clock();
+        s->heard = timing_now();
         s->count = 0;
     }
 }
@@ -88,7 +82,7 @@ static void take(struct referee *r, int rank, const struct rank_news *news)
     if (news->case_number != r->c.number || s->news.ended)
         return; /* of a case that is over */
     s->news = *news;
-    s->heard = rank_clock();
+    s->heard = timing_now();
     s->count++;
     r->reports[rank] = news->report;
     r->reports[rank].rank = rank;
@@ -135,7 +129,7 @@ bool referee_all_ended(const struct referee *r)
 
 bool referee_failed(const struct referee *r)
 {
-    return r->first_failure > 0 && rank_clock() - r->first_failure > OTHERS_SAY_S;
+    return r->first_failure > 0 && timing_now() - r->first_failure > OTHERS_SAY_S;
 }
 
 static bool find_deadlock(const struct referee *r, struct lua_deadlock *d)
@@ -189,7 +183,7 @@ bool referee_deadlock(struct referee *r, struct lua_deadlock *d)
 
 int referee_silent(const struct referee *r, double *seconds)
 {
-    double now = rank_clock();
+    double now = timing_now();
     for (int i = 0; i < r->c.ranks; i++) {
         const struct seat *s = &r->seats[i];
         *seconds = now - s->heard;

@@ -4,6 +4,7 @@
 #include "engine/base/event.h"
 #include "engine/base/lua_guard.h"
 #include "engine/base/rundir.h"
+#include "engine/base/timing.h"
 #include "engine/rank/rank.h"
 
 #include <lauxlib.h>
@@ -103,12 +104,12 @@ static bool step(struct worker *w, const struct lua_case *c)
     w->news.progress = progress;
     w->news.wait = lua_rank_wait(w->rank);
     if (moved) {
-        w->waiting_since = rank_clock();
+        w->waiting_since = timing_now();
         activity_learner(comm_activity(w->comm), lua_rank_line(w->rank),
                          w->news.wait.sending ? w->news.wait.to : -1,
                          w->news.wait.receiving ? w->news.wait.from : -1);
     }
-    w->news.waited_s = rank_clock() - w->waiting_since;
+    w->news.waited_s = timing_now() - w->waiting_since;
     if (state != LUA_RANK_WAITING) {
         w->news.ended = 1;
         activity_enter(comm_activity(w->comm), ACTIVITY_RETURNED, 0);
@@ -133,7 +134,7 @@ static bool tell(struct worker *w, bool *told, struct error *e)
         *told = true;
         return true;
     }
-    double now = rank_clock();
+    double now = timing_now();
     if (!w->news.ended && (w->news.waited_s < NEWS_EVERY_S || now - w->last_sent < NEWS_EVERY_S))
         return true;
     w->last_sent = now;
@@ -306,7 +307,7 @@ static void end_in_silence(struct worker *w, const struct lua_case *c, int rank,
 static void look(struct worker *w, const struct lua_case *c)
 {
     struct lua_deadlock deadlock;
-    double seconds, now = rank_clock();
+    double seconds, now = timing_now();
     if (now - w->last_look < LOOK_EVERY_S)
         return;
     w->last_look = now;

@@ -54,9 +54,6 @@ void referee_waiting_for(const struct referee *r, int rank, char *text, size_t s
 /* Reports by rank; of those that have not ended, empty ones. */
 const struct lua_report *referee_reports(const struct referee *r);
 
-/* Seconds on the monotonic clock. */
-double rank_clock(void);
-
 /*
  * How long a rank's own code may run between two messages: less than a script may in all, so that a rank that never
  * comes back is named within ten seconds. It notices it itself, rank 0 so much later where it cannot.

@@ -3,6 +3,7 @@
 #include "engine/base/event.h"
 #include "engine/base/lua_jail.h"
 #include "engine/base/paths.h"
+#include "engine/base/timing.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,11 +15,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The child's own clock has a better sentence: it gets the first word. Far more than any description needs. */
-enum { GRACE_MS = 1500, ANSWER_MAX = 16 << 20, MEMORY = 64 << 20 };
+#define GRACE_S 1.5
+enum { ANSWER_MAX = 16 << 20, MEMORY = 64 << 20 };
 
 /* --- names and files --------------------------------------------------------------------------------------- */
 
@@ -171,17 +172,10 @@ static _Noreturn void child(const struct script *s, int fd)
 
 /* --- the parent -------------------------------------------------------------------------------------------- */
 
-static long now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* All that the child says before it closes its end; the caller frees it. NULL: nothing in time. */
 static char *receive(int fd, size_t *length)
 {
-    long deadline = now_ms() + (long)(seconds_allowed() * 1000) + GRACE_MS;
+    double deadline = timing_now() + seconds_allowed() + GRACE_S;
     size_t used = 0, room = 0;
     char *text = NULL;
     for (;;) {
@@ -193,8 +187,8 @@ static char *receive(int fd, size_t *length)
             text = larger;
         }
         struct pollfd p = {fd, POLLIN, 0};
-        long left = deadline - now_ms();
-        int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
+        double left = deadline - timing_now();
+        int ready = left > 0 ? poll(&p, 1, (int)(1000 * left) + 1) : 0;
         if (ready == 0)
             break;
         ssize_t n = ready > 0 ? read(fd, text + used, room - used) : -1;
