@@ -1,5 +1,6 @@
 /*
- * job_fields.h - a job's fields as one table, which job.c fills in and checks and job_json.c writes and reads.
+ * job_fields.h - a job's fields as one table, which job.c fills in, job_check.c checks, and job_json.c
+ * writes and reads.
  */
 #ifndef RINGSIDE_SPEC_JOB_FIELDS_H
 #define RINGSIDE_SPEC_JOB_FIELDS_H
