@@ -1,10 +1,11 @@
 /*
  * backend.h - the operations a network is computed with, as a table of functions.
  *
- * A backend (cpu over oneDNN, later cuda) prepares one *stage* per step of the computation, once, for its shapes and
+ * A backend (cpu over oneDNN, cuda over cuBLAS and the kernels of kernels/) prepares one *stage* per step of the computation, once, for its shapes and
  * its batch, and then runs it forward and backward any number of times. How a stage lays out what it puts out is the
- * backend's own affair; its neighbours are stages of the same backend and know. Parameters, gradients and state are
- * given from outside, in the plain layout of engine/spec/model.h. Networks know only this table.
+ * backend's own affair; its neighbours are stages of the same backend and know. Parameters, gradients, state and an
+ * optimiser's moments are given from outside, in the plain layout of engine/spec/model.h and in the backend's memory
+ * (memory_new); everything else that is handed over lies in the host's. Networks know only this table.
  *
  * A backend and its stages belong to one thread. Functions fail only where the machine does (memory, a device).
  */
@@ -42,7 +43,7 @@ struct rank_sum {
     int ranks;
 };
 
-/* What a forward or backward pass goes by. */
+/* What a forward or backward pass goes by. The three buffers are of memory_new. */
 struct pass_context {
     const float *parameters;
     float *gradients; /* backward: each stage overwrites its part */
@@ -78,6 +79,16 @@ struct optimizer_step; /* engine/nn/optimizer.h */
 struct backend_ops {
     const char *name; /* "cpu": shown to the learner */
 
+    /*
+     * The memory it computes in: `elements` floats, zeroed, 64-byte aligned. With host_memory the host reads and writes them
+     * as they are; else copy_in and copy_out do, behind everything that was asked for before; they wait until it is done.
+     */
+    bool host_memory;
+    float *(*memory_new)(struct backend *b, size_t elements, struct error *e);
+    void (*memory_free)(struct backend *b, float *memory);
+    bool (*copy_in)(struct backend *b, float *to, const float *from, size_t n, struct error *e);
+    bool (*copy_out)(struct backend *b, float *to, const float *from, size_t n, struct error *e);
+
     /* Whether a relu behind this layer can be done at once. */
     bool (*fuses_relu)(const struct layer_spec *layer);
     /* Whether this convolution can do the relu and the maxpool behind it in one go; out is the convolution's own. */
@@ -88,7 +99,10 @@ struct backend_ops {
                       struct stage **stage, struct error *e);
     void (*stage_free)(struct stage *s);
 
-    /* Where the host puts the batch, plain, owned by the stage: float, or int32_t where the input is tokens. */
+    /*
+     * Where the host puts the next batch, plain, owned by the stage: float, or int32_t where the input is tokens. Asked for
+     * anew for each batch: a backend may have two of them, and copy one while it computes on the other.
+     */
     void *(*input_data)(struct stage *input);
 
     bool (*forward)(struct stage *s, const struct pass_context *c, struct error *e);
@@ -101,6 +115,16 @@ struct backend_ops {
      */
     bool (*loss)(struct stage *last, const struct loss_spec *loss, const struct targets *targets,
                  double scale, struct loss_sum *sum, int32_t *predicted, struct error *e);
+
+    /*
+     * A step's passes as one piece of work that is recorded once and then started as a whole (a CUDA graph). NULL: the
+     * backend has no such thing. Between the two calls come forward of each stage, loss with a scale above 0 (whose sums are
+     * not there yet) and backward of each stage, always with the same buffers; step, first_row and the batch may change. Where
+     * *replayed they are left out: all that is on its way already. record_end tells what the loss came to.
+     */
+    bool (*record_begin)(struct backend *b, struct stage *last, const struct pass_context *c,
+                         const struct targets *targets, bool *replayed, struct error *e);
+    bool (*record_end)(struct backend *b, struct loss_sum *sum, struct error *e);
 
     /* A stage's output or the gradient of it, plain: batch × elements. write_gradient: what backward begins with. */
     bool (*read)(struct stage *s, float *out, struct error *e);

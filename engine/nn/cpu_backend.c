@@ -328,6 +328,28 @@ static bool cpu_backward(struct stage *s, const struct pass_context *c, struct e
     return ok;
 }
 
+/* --- memory: the host's own --- */
+
+static float *cpu_memory_new(struct backend *b, size_t elements, struct error *e)
+{
+    (void)b;
+    return cpu_floats(elements * sizeof(float), e);
+}
+
+static void cpu_memory_free(struct backend *b, float *memory)
+{
+    (void)b;
+    free(memory);
+}
+
+static bool cpu_copy(struct backend *b, float *to, const float *from, size_t n, struct error *e)
+{
+    (void)b, (void)e;
+    if (to != from)
+        memcpy(to, from, n * sizeof *to);
+    return true;
+}
+
 /* --- reading and writing from outside --- */
 
 /* To or from the plain layout. */
@@ -401,6 +423,11 @@ static void cpu_close(struct backend *b)
 
 static const struct backend_ops cpu_ops = {
     .name = "cpu",
+    .host_memory = true,
+    .memory_new = cpu_memory_new,
+    .memory_free = cpu_memory_free,
+    .copy_in = cpu_copy,
+    .copy_out = cpu_copy,
     .fuses_relu = cpu_fuses_relu,
     .fuses_pool = cpu_image_possible,
     .stage_new = cpu_stage_new,
