@@ -88,6 +88,9 @@ struct backend_ops {
     void (*memory_free)(struct backend *b, float *memory);
     bool (*copy_in)(struct backend *b, float *to, const float *from, size_t n, struct error *e);
     bool (*copy_out)(struct backend *b, float *to, const float *from, size_t n, struct error *e);
+    /* Both in that memory, which do not overlap: to[0..n) becomes from[0..n), or their sum. They do not wait. */
+    bool (*copy)(struct backend *b, float *to, const float *from, size_t n, struct error *e);
+    bool (*add)(struct backend *b, float *to, const float *from, size_t n, struct error *e);
 
     /* Whether a relu behind this layer can be done at once. */
     bool (*fuses_relu)(const struct layer_spec *layer);

@@ -350,6 +350,13 @@ static bool cpu_copy(struct backend *b, float *to, const float *from, size_t n, 
     return true;
 }
 
+static bool cpu_add_memory(struct backend *b, float *to, const float *from, size_t n, struct error *e)
+{
+    (void)e;
+    cpu_add(to, from, n, b->threads);
+    return true;
+}
+
 /* --- reading and writing from outside --- */
 
 /* To or from the plain layout. */
@@ -428,6 +435,8 @@ static const struct backend_ops cpu_ops = {
     .memory_free = cpu_memory_free,
     .copy_in = cpu_copy,
     .copy_out = cpu_copy,
+    .copy = cpu_copy,
+    .add = cpu_add_memory,
     .fuses_relu = cpu_fuses_relu,
     .fuses_pool = cpu_image_possible,
     .stage_new = cpu_stage_new,

@@ -1,0 +1,71 @@
+/*
+ * plugin.h - GPUs, as the plugin ringside-cuda.so offers them.
+ *
+ * The programs are built without CUDA and start where there is none. Whatever needs a GPU asks for the plugin, a shared
+ * library beside the program that is loaded when it is needed and exports one symbol, a table of functions. The
+ * plugin loads anywhere; where its driver or the GPU is missing, device_count says what and how to mend that. The same
+ * kernels compiled for the host are a plugin too (kernels/emulation), for tests: slow, and marked as emulation.
+ */
+#ifndef RINGSIDE_NN_PLUGIN_H
+#define RINGSIDE_NN_PLUGIN_H
+
+#include "engine/base/device_comm.h"
+#include "engine/nn/backend.h"
+
+/* Raised with every change of this file or of backend.h: a plugin of another version is refused. */
+enum { GPU_PLUGIN_VERSION = 1 };
+#define GPU_PLUGIN_SYMBOL "ringside_cuda_plugin"
+
+struct gpu_device {
+    char name[64];    /* "NVIDIA H200"; of the emulation "cuda (emulation)" */
+    char uuid[48];    /* the same from every process: two ranks with one uuid share a GPU */
+    int major, minor; /* its compute capability */
+    int processors;   /* streaming multiprocessors */
+    size_t memory_bytes, free_bytes;
+};
+
+/* What a GPU does at the moment; NAN: not told. */
+struct gpu_readings {
+    double util; /* share of the last moments in which a kernel ran, 0 to 1 */
+    double used_bytes, total_bytes;
+    double power_w;
+};
+
+enum gpu_option {
+    GPU_BF16 = 1, /* operands of matrix products and convolutions in bf16, sums and all else in fp32 */
+    GPU_TF32 = 2, /* those operands rounded to TF32: 8 bits of exponent, 10 of mantissa */
+};
+
+struct gpu_plugin {
+    int version;      /* GPU_PLUGIN_VERSION; stays first */
+    const char *name; /* "cuda", "cuda (emulation)" */
+    /* "CUDA 13.0 for sm_90": toolkit and targets that it was built with. */
+    const char *build;
+    bool emulation;
+
+    /* How many GPUs can be used here, at least 1; else 0 with ERROR_MISSING: what is missing and what to do. */
+    int (*device_count)(struct error *e);
+    bool (*device_info)(int device, struct gpu_device *info, struct error *e);
+    /* options: of gpu_option. The backend's own thread alone uses it. Close with backend_close. */
+    struct backend *(*backend_open)(int device, unsigned options, struct error *e);
+    /* False where there is no NVML (e says why); what a device does not tell is NAN. */
+    bool (*readings)(int device, struct gpu_readings *r, struct error *e);
+
+    /* NCCL. comm_version: "NCCL 2.28.9", or false where it is missing, and e says what to load. */
+    bool (*comm_version)(char text[32], struct error *e);
+    bool (*comm_id)(struct device_comm_id *id, struct error *e);
+    /* Collective over all ranks, each with the backend of a GPU of its own, which outlives it. */
+    struct device_comm *(*comm_open)(struct backend *b, const struct device_comm_id *id, int rank, int ranks,
+                                     struct error *e);
+};
+
+/*
+ * The plugin: $RINGSIDE_CUDA_PLUGIN or ringside-cuda.so beside the program. It stays loaded until the process ends.
+ * NULL, ERROR_MISSING: it was not built, cannot be loaded or is of another version, and what to do.
+ */
+const struct gpu_plugin *plugin_load(struct error *e);
+
+/* "NVIDIA H200, 141 GB, compute capability 9.0" */
+void gpu_describe(const struct gpu_device *device, char *text, size_t size);
+
+#endif
