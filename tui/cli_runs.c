@@ -5,6 +5,7 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/launch/launch.h"
+#include "engine/launch/replay.h"
 #include "tui/cli.h"
 #include "tui/follow.h"
 #include "tui/options.h"
@@ -185,6 +186,39 @@ static int runs_bucket(const struct runs_options *o, struct error *e)
     return cli_fail(e);
 }
 
+/* runs speed RUN X|pause|go */
+static int runs_speed(const struct runs_options *o, struct error *e)
+{
+    char dir[PATH_MAX], text[96], *end = NULL;
+    struct replay_pace pace = {0};
+    if (o->count != 2) {
+        error_set(
+            e, ERROR_INPUT,
+            "runs speed: expected a replay and what to do, such as 'runs speed last 4' (4 times as fast; "
+            "0: as fast as it goes), 'runs speed last pause' or 'runs speed last go'");
+        return cli_fail(e);
+    }
+    if (!rundir_find(o->names[0], dir, e) || !replay_pace_read(dir, &pace, e))
+        return cli_fail(e);
+    const char *word = o->names[1];
+    bool pause = !strcmp(word, "pause"), go = !strcmp(word, "go");
+    if (!pause && !go)
+        pace.speed = strtod(word, &end);
+    if (end && (end == word || *end)) {
+        error_set(e, ERROR_INPUT, "runs speed: expected a number, pause or go, got '%s'", word);
+        return cli_fail(e);
+    }
+    pace.paused = pause;
+    if (!replay_pace_set(dir, pace, e))
+        return cli_fail(e);
+    if (pause)
+        snprintf(text, sizeof text, "paused");
+    else
+        snprintf(text, sizeof text, "plays %g times as fast", pace.speed);
+    say_done(o, dir, pace.speed > 0 || pause ? text : "plays as fast as it goes");
+    return 0;
+}
+
 static bool delete_one(const struct runs_options *o, const char *dir, struct error *e)
 {
     struct run_status status;
@@ -270,7 +304,7 @@ int cli_runs(int argc, char **argv)
     const struct option_command command = {
         .usage =
             "ringside runs [list | watch RUN | trace RUN | bucket RUN BYTES | stop RUN... | replay RUN |\n"
-            "              delete RUN... | prune] [options]",
+            "              speed RUN X|pause|go | delete RUN... | prune] [options]",
         .summary = "RUN is an id, a label, a part of one, a path, or 'last'. replay also takes the name of a "
                    "recording that comes\n"
                    "with the course. Ctrl-C ends a watch; the run goes on. trace tells where the time of the "
@@ -279,7 +313,7 @@ int cli_runs(int argc, char **argv)
                    "run's trace.json, which Perfetto opens, too). bucket changes the size of a training's "
                    "buckets while "
                    "it goes on\n"
-                   "(train --bucket).",
+                   "(train --bucket). speed changes a replay's while it plays.",
         .options = options,
     };
     char *rest[OPTION_MAX_WORDS];
@@ -289,7 +323,8 @@ int cli_runs(int argc, char **argv)
         return code;
     const char *verb = rest_count ? rest[0] : "list";
     o.names = rest + 1, o.count = rest_count ? rest_count - 1 : 0;
-    bool takes_many = !strcmp(verb, "stop") || !strcmp(verb, "delete") || !strcmp(verb, "bucket");
+    bool takes_many =
+        !strcmp(verb, "stop") || !strcmp(verb, "delete") || !strcmp(verb, "bucket") || !strcmp(verb, "speed");
     bool takes_one = !strcmp(verb, "watch") || !strcmp(verb, "trace") || !strcmp(verb, "replay");
     int most = takes_many ? OPTION_MAX_WORDS : takes_one;
     if (!strcmp(verb, "compare") || !strcmp(verb, "export")) {
@@ -311,6 +346,8 @@ int cli_runs(int argc, char **argv)
         return runs_replay(&o, &e);
     if (!strcmp(verb, "bucket"))
         return runs_bucket(&o, &e);
+    if (!strcmp(verb, "speed"))
+        return runs_speed(&o, &e);
     if (!strcmp(verb, "stop"))
         return each(&o, verb, stop_one, true, &e);
     if (!strcmp(verb, "delete"))
@@ -318,6 +355,7 @@ int cli_runs(int argc, char **argv)
     if (!strcmp(verb, "prune"))
         return runs_prune(&o, &e);
     error_set(&e, ERROR_INPUT,
-              "runs: expected list, watch, trace, bucket, stop, replay, delete or prune, got '%s'", verb);
+              "runs: expected list, watch, trace, bucket, stop, replay, speed, delete or prune, got '%s'",
+              verb);
     return cli_fail(&e);
 }

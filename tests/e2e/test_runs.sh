@@ -101,6 +101,22 @@ expect "a replay can be played" 0 "$ringside" runs replay "$replay" --speed 1000
 expect "a speed that is none" 2 "$ringside" runs replay record --speed fast
 expect "replay needs no mpirun" 0 env PATH=/nonexistent "$ringside" runs replay "$recording" --speed 0
 
+# The pace of a replay that plays: paused, it tells nothing more; as fast as it goes, it ends at once.
+paced=$("$ringside" runs replay first-training --speed 1 --detach)
+check "a recording plays" await has_event "$paced" run
+expect "runs speed: pause" 0 "$ringside" runs speed "$paced" pause
+sleep 0.5
+before=$(wc -l <"$runs/$paced/events.jsonl")
+sleep 0.8
+check "nothing comes while it is paused" test "$(wc -l <"$runs/$paced/events.jsonl")" -eq "$before"
+expect "a pace that is none" 2 "$ringside" runs speed "$paced" quickly
+expect "runs speed: as fast as it goes" 0 "$ringside" runs speed "$paced" 0
+check "and ends" await has_ended "$paced"
+expect "an ended replay has no speed to change" 2 "$ringside" runs speed "$paced" 2
+expect "nor has what is no replay" 2 "$ringside" runs speed "$recording" 2
+check "and says so" grep -q "is no replay" <<<"$err"
+"$ringside" runs delete "$paced" >/dev/null
+
 # Deleting
 expect "runs delete" 0 "$ringside" runs delete "$recording"
 check "it is gone" test ! -e "$runs/$recording"
