@@ -8,6 +8,8 @@
 #include "tui/help.h"
 #include "tui/keymap.h"
 #include "tui/progress.h"
+#include "tui/settings.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <stdarg.h>
@@ -17,6 +19,8 @@
 #include <time.h>
 
 enum { STACK_MAX = 16 };
+/* Columns that the answers to a question take, and where the second one begins. */
+enum { ANSWERS = 14, ANSWER_NO = 7 };
 
 /* A scripted clock starts at the first second of 2026 (UTC), wherever and whenever it runs. */
 #define SCRIPT_EPOCH 1767225600.0
@@ -40,6 +44,9 @@ struct app {
     struct course *course;
     struct error course_error;
     struct progress *progress;
+    struct settings settings;
+    struct canvas *canvas; /* drawn on last */
+    struct rect answers;   /* to the question, there */
 };
 
 struct app *app_new(const struct app_terminal *terminal, bool scripted, struct error *e)
@@ -59,6 +66,9 @@ struct app *app_new(const struct app_terminal *terminal, bool scripted, struct e
         app_free(app);
         return NULL;
     }
+    struct error unread = {0};
+    if (!settings_load(&app->settings, &unread))
+        app_message(app, ROLE_WARN, "%s", unread.text);
     return app;
 }
 
@@ -145,11 +155,26 @@ struct progress *app_progress(struct app *app)
     return app->progress;
 }
 
+const struct settings *app_settings(const struct app *app)
+{
+    return &app->settings;
+}
+
+void app_choose(struct app *app, const struct settings *settings)
+{
+    struct error e = {0};
+    app->settings = *settings;
+    if (!settings_save(settings, &e))
+        app_message(app, ROLE_WARN, _("This holds until you leave; it could not be kept: %s"), e.text);
+    if (app->terminal.choose)
+        app->terminal.choose(app->terminal.self, settings);
+}
+
 void app_open(struct app *app, const struct view_class *view, const char *argument)
 {
     struct error e = {0};
     if (app->depth == STACK_MAX) {
-        app_message(app, ROLE_WARN, "too many screens are open: go back with q first");
+        app_message(app, ROLE_WARN, _("too many screens are open: go back with q first"));
         return;
     }
     void *state = view->open(app, argument, &e);
@@ -214,7 +239,7 @@ static void global_action(struct app *app, int action)
         if (app->terminal.suspend)
             app->terminal.suspend(app->terminal.self);
         else
-            app_message(app, ROLE_MUTED, "there is no shell to go back to here");
+            app_message(app, ROLE_MUTED, _("there is no shell to go back to here"));
     }
 }
 
@@ -223,11 +248,95 @@ static const struct key_binding *globals(const struct app *app)
     return app->depth > 1 ? keymap_global : keymap_home_global;
 }
 
+static const struct key_binding *footer_keys(const struct layer *layer)
+{
+    return layer->class->footer ? layer->class->footer(layer->state) : layer->class->keys;
+}
+
+static struct rect footer_row(const struct canvas *c)
+{
+    return (struct rect){c->rows - 1, 0, 1, c->cols};
+}
+
+/* The key of what is shown in the footer, or of an answer to a question; 0: nothing is there. */
+static int pressed_key(struct app *app, int row, int col)
+{
+    const struct canvas *c = app->canvas;
+    if (app->asking)
+        return row != app->answers.row || col < app->answers.col ? 0
+               : col < app->answers.col + ANSWER_NO              ? 'y'
+                                                                 : 'n';
+    if (row != c->rows - 1)
+        return 0;
+    if (app->help.open)
+        return keymap_footer_key(footer_row(c), c->utf8, help_keys, NULL, col);
+    int key = keymap_footer_key(footer_row(c), c->utf8, footer_keys(top(app)), globals(app), col);
+    return app_typing(app) && key < KEY_CODE_BASE ? 0 : key;
+}
+
+/* Moves the selection to a row by as many Ups or Downs; one step back where the row is none of the list's. */
+static void select_row(struct app *app, int row)
+{
+    struct canvas *c = app->canvas;
+    const struct view_class *class = top(app)->class;
+    app_draw(app, c);
+    for (int steps = c->rows, at = c->cursor_row; steps > 0 && at >= 0 && at != row; steps--) {
+        bool down = at < row;
+        app_key(app, down ? KEY_CODE_DOWN : KEY_CODE_UP);
+        if (app->ended || top(app)->class != class)
+            return;
+        app_draw(app, c);
+        int now = c->cursor_row;
+        if (now >= 0 && (down ? now > row : now < row))
+            app_key(app, down ? KEY_CODE_UP : KEY_CODE_DOWN);
+        if (now < 0 || (down ? now <= at || now > row : now >= at || now < row))
+            return;
+        at = now;
+    }
+}
+
+static void mouse(struct app *app, int event)
+{
+    struct layer *layer = top(app);
+    const struct canvas *c = app->canvas;
+    int row, col, key;
+    enum mouse what = mouse_parse(event, &row, &col);
+    bool wheel = what == MOUSE_WHEEL_UP || what == MOUSE_WHEEL_DOWN;
+    if (!c || c->rows < APP_LEAST_ROWS || c->cols < APP_LEAST_COLS)
+        return;
+    if (!wheel && (key = pressed_key(app, row, col))) {
+        app_key(app, key);
+        return;
+    }
+    if (app->asking || row == 0 || row == c->rows - 1)
+        return;
+    int arrow = what == MOUSE_WHEEL_UP ? KEY_CODE_UP : KEY_CODE_DOWN;
+    if (app->help.open) {
+        help_key(&app->help, wheel ? arrow : KEY_CODE_ESCAPE);
+        return;
+    }
+    app->message[0] = '\0';
+    if (layer->class->click && layer->class->click(layer->state, app, row, col, what))
+        sweep(app);
+    else if (app_typing(app))
+        return;
+    else if (wheel)
+        app_key(app, arrow);
+    else if (what == MOUSE_PRESS)
+        select_row(app, row);
+    else if (c->cursor_row == row)
+        app_key(app, KEY_CODE_ENTER);
+}
+
 void app_key(struct app *app, int key)
 {
     struct layer *layer = top(app);
     if (!layer || key == KEY_CODE_RESIZE)
         return;
+    if (key & KEY_CODE_MOUSE) {
+        mouse(app, key);
+        return;
+    }
     const struct view_class *class = layer->class;
     int action;
     if (app->asking) {
@@ -273,8 +382,8 @@ bool app_typing(struct app *app)
 static void draw_too_small(struct canvas *c)
 {
     int row = c->rows / 2;
-    canvas_text(c, row, 0, c->cols, ROLE_WARN, 0, "The window is too small.");
-    canvas_format(c, row + 1, 0, c->cols, ROLE_MUTED, 0, "Ringside needs %dx%d; this is %dx%d.",
+    canvas_text(c, row, 0, c->cols, ROLE_WARN, 0, _("The window is too small."));
+    canvas_format(c, row + 1, 0, c->cols, ROLE_MUTED, 0, _("Ringside needs %dx%d; this is %dx%d."),
                   APP_LEAST_COLS, APP_LEAST_ROWS, c->cols, c->rows);
 }
 
@@ -307,7 +416,6 @@ static void draw_header(struct canvas *c, struct rect row, struct layer *layer)
 /* Over as many rows above the footer as the sentence needs, up to a third of the window. */
 static void draw_message(struct app *app, struct canvas *c, struct rect area)
 {
-    enum { ANSWERS = 14 };
     int width = area.cols - 4, rows = wrap_rows(app->message, app->asking ? width - ANSWERS : width);
     if (rows > area.rows / 3)
         rows = area.rows / 3;
@@ -318,16 +426,19 @@ static void draw_message(struct app *app, struct canvas *c, struct rect area)
     struct rect text = {box.row, 3, box.rows, app->asking ? width - ANSWERS : width};
     wrap_text(c, text, app->message_role, 0, app->message);
     if (app->asking) {
-        int row = box.row + box.rows - 1, col = box.rows > 1 ? c->cols - 13 : 5 + text_columns(app->message);
+        int row = box.row + box.rows - 1,
+            col = box.rows > 1 ? c->cols - ANSWERS + 1 : 5 + text_columns(app->message);
         canvas_text(c, row, col, 1, ROLE_KEY, ATTR_BOLD, "y");
-        canvas_text(c, row, col + 2, 3, ROLE_MUTED, 0, "yes");
-        canvas_text(c, row, col + 7, 1, ROLE_KEY, ATTR_BOLD, "n");
-        canvas_text(c, row, col + 9, 2, ROLE_MUTED, 0, "no");
+        canvas_text(c, row, col + 2, 4, ROLE_MUTED, 0, _("yes"));
+        canvas_text(c, row, col + ANSWER_NO, 1, ROLE_KEY, ATTR_BOLD, "n");
+        canvas_text(c, row, col + ANSWER_NO + 2, 4, ROLE_MUTED, 0, _("no"));
+        app->answers = (struct rect){row, col, 1, ANSWERS};
     }
 }
 
 void app_draw(struct app *app, struct canvas *c)
 {
+    app->canvas = c;
     canvas_clear(c);
     struct layer *layer = top(app);
     if (!layer)
@@ -345,9 +456,7 @@ void app_draw(struct app *app, struct canvas *c)
         canvas_fill(c, footer, ' ', ROLE_TEXT, 0);
         keymap_footer(c, footer, help_keys, NULL);
     } else {
-        keymap_footer(c, footer,
-                      layer->class->footer ? layer->class->footer(layer->state) : layer->class->keys,
-                      globals(app));
+        keymap_footer(c, footer, footer_keys(layer), globals(app));
     }
     if (app->message[0])
         draw_message(app, c, area);

@@ -16,6 +16,7 @@
 struct app;
 struct course;
 struct progress;
+struct settings;
 
 /* The terminal as the application needs it; without one (key scripts, tests) all members are NULL. */
 struct app_terminal {
@@ -24,6 +25,8 @@ struct app_terminal {
     void (*resume)(void *self);  /* takes it back and draws everything anew */
     void (*redraw)(void *self);
     void (*suspend)(void *self); /* stops the process until it is continued */
+    /* Theme, glyphs and mouse as chosen from now on; then everything is drawn anew. */
+    void (*choose)(void *self, const struct settings *settings);
 };
 
 /* Views are ticked at least this often while they are on top. */
@@ -57,6 +60,10 @@ bool app_scripted(const struct app *app);
 /* The course; NULL where it could not be read (app_course_error then says why). */
 const struct course *app_course(const struct app *app);
 const char *app_course_error(const struct app *app);
+/* What the learner has chosen; never NULL. */
+const struct settings *app_settings(const struct app *app);
+/* Chooses anew, at once and for later; the message line says so where it could not be kept. */
+void app_choose(struct app *app, const struct settings *settings);
 /* The learner's progress; never NULL. */
 struct progress *app_progress(struct app *app);
 

@@ -3,27 +3,30 @@
  */
 #include "tui/keymap.h"
 
+#include "tui/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
+enum { FOOTER_KEYS_MAX = 8 };
 enum { CONTROL_C = 3, CONTROL_L = 12, CONTROL_Z = 26 };
 
 const struct key_binding keymap_global[] = {
-    {'?', GLOBAL_HELP, "help", "this list of keys"},
-    {'q', GLOBAL_BACK, "back", "go back"},
+    {'?', GLOBAL_HELP, N_("help"), N_("this list of keys")},
+    {'q', GLOBAL_BACK, N_("back"), N_("go back")},
     {KEY_CODE_ESCAPE, GLOBAL_BACK, NULL, NULL},
-    {CONTROL_L, GLOBAL_REDRAW, NULL, "draw the screen anew"},
-    {CONTROL_Z, GLOBAL_SUSPEND, NULL, "put Ringside aside (fg brings it back); jobs go on"},
-    {CONTROL_C, GLOBAL_QUIT, NULL, "leave Ringside; jobs go on"},
+    {CONTROL_L, GLOBAL_REDRAW, NULL, N_("draw the screen anew")},
+    {CONTROL_Z, GLOBAL_SUSPEND, NULL, N_("put Ringside aside (fg brings it back); jobs go on")},
+    {CONTROL_C, GLOBAL_QUIT, NULL, N_("leave Ringside; jobs go on")},
     {0, 0, NULL, NULL},
 };
 
 const struct key_binding keymap_home_global[] = {
-    {'?', GLOBAL_HELP, "help", "this list of keys"},
-    {'q', GLOBAL_QUIT, "quit", "leave Ringside; jobs go on"},
+    {'?', GLOBAL_HELP, N_("help"), N_("this list of keys")},
+    {'q', GLOBAL_QUIT, N_("quit"), N_("leave Ringside; jobs go on")},
     {CONTROL_C, GLOBAL_QUIT, NULL, NULL},
-    {CONTROL_L, GLOBAL_REDRAW, NULL, "draw the screen anew"},
-    {CONTROL_Z, GLOBAL_SUSPEND, NULL, "put Ringside aside (fg brings it back); jobs go on"},
+    {CONTROL_L, GLOBAL_REDRAW, NULL, N_("draw the screen anew")},
+    {CONTROL_Z, GLOBAL_SUSPEND, NULL, N_("put Ringside aside (fg brings it back); jobs go on")},
     {0, 0, NULL, NULL},
 };
 
@@ -85,65 +88,135 @@ int key_parse(const char *name)
     return glyph && glyph != 0xfffd && !*rest ? (int)glyph : 0;
 }
 
-/* One entry of the footer: the keys of the run of neighbours with one label. Moves *keys on behind it. */
-static bool footer_entry(const struct key_binding **keys, bool utf8, char shown[KEY_NAME_SIZE * 2],
-                         const char **label)
+/* One entry of the footer: the names of the keys of a run of neighbours with one label. */
+struct footer_entry {
+    char shown[KEY_NAME_SIZE * 2];
+    const char *label;
+    int keys[FOOTER_KEYS_MAX], ends[FOOTER_KEYS_MAX]; /* ends: the column behind each name */
+    int count;
+};
+
+/* Takes the next entry and moves *keys on behind it. */
+static bool footer_next(const struct key_binding **keys, bool utf8, struct footer_entry *entry)
 {
     const struct key_binding *k = *keys;
     while (k && k->action && !k->label)
         k++;
     if (!k || !k->action)
         return false;
-    *label = k->label;
+    *entry = (struct footer_entry){.label = _(k->label)};
+    const char *label = k->label;
     size_t used = 0;
-    char previous[KEY_NAME_SIZE] = "";
-    for (; k->action && (!k->label || !strcmp(k->label, *label)); k++) {
+    for (; k->action && (!k->label || !strcmp(k->label, label)); k++) {
         if (!k->label)
             continue;
         char name[KEY_NAME_SIZE];
         key_name(k->key, utf8, name);
         bool words = strlen(name) > 1 && (unsigned char)name[0] < 0x80;
-        int n = snprintf(shown + used, KEY_NAME_SIZE * 2 - used, "%s%s", *previous && words ? "/" : "", name);
+        int n =
+            snprintf(entry->shown + used, sizeof entry->shown - used, "%s%s", used && words ? "/" : "", name);
         if (n > 0)
             used += (size_t)n;
-        if (used >= KEY_NAME_SIZE * 2)
-            used = KEY_NAME_SIZE * 2 - 1;
-        memcpy(previous, name, sizeof previous);
+        if (used >= sizeof entry->shown)
+            used = sizeof entry->shown - 1;
+        if (entry->count < FOOTER_KEYS_MAX) {
+            entry->keys[entry->count] = k->key;
+            entry->ends[entry->count++] = text_columns(entry->shown);
+        }
     }
     *keys = k;
     return true;
 }
 
-static int entry_columns(const char *shown, const char *label)
+static int entry_columns(const struct footer_entry *entry)
 {
-    return text_columns(shown) + 1 + text_columns(label) + 2;
+    return text_columns(entry->shown) + 1 + text_columns(entry->label) + 2;
 }
 
-static int entry_draw(struct canvas *c, int row, int col, const char *shown, const char *label)
+/* Walks over the entries that fit, from left to right; place() gets each with its column and ends the walk by false. */
+static void footer_walk(struct rect row, bool utf8, const struct key_binding *keys,
+                        const struct key_binding *always,
+                        bool (*place)(void *self, const struct footer_entry *entry, int col), void *self)
 {
-    int used = canvas_text(c, row, col, 32, ROLE_KEY, ATTR_BOLD, shown);
-    used += 1 + canvas_text(c, row, col + used + 1, 32, ROLE_MUTED, 0, label);
-    return used + 2;
+    struct footer_entry entry;
+    int kept = 0;
+    for (const struct key_binding *k = always; footer_next(&k, utf8, &entry);)
+        kept += entry_columns(&entry);
+    int col = row.col + 1, end = row.col + row.cols - kept;
+    for (const struct key_binding *k = keys; footer_next(&k, utf8, &entry);)
+        if (col + entry_columns(&entry) <= end) {
+            if (!place(self, &entry, col))
+                return;
+            col += entry_columns(&entry);
+        }
+    if (col < end)
+        col = end;
+    for (const struct key_binding *k = always; footer_next(&k, utf8, &entry);) {
+        if (!place(self, &entry, col))
+            return;
+        col += entry_columns(&entry);
+    }
+}
+
+struct footer_drawing {
+    struct canvas *c;
+    int row;
+};
+
+static bool footer_draw_entry(void *self, const struct footer_entry *entry, int col)
+{
+    struct footer_drawing *d = self;
+    int used = canvas_text(d->c, d->row, col, 32, ROLE_KEY, ATTR_BOLD, entry->shown);
+    canvas_text(d->c, d->row, col + used + 1, 32, ROLE_MUTED, 0, entry->label);
+    return true;
 }
 
 void keymap_footer(struct canvas *c, struct rect row, const struct key_binding *keys,
                    const struct key_binding *always)
 {
-    if (row.rows < 1)
-        return;
-    const char *label;
-    char shown[KEY_NAME_SIZE * 2];
-    int kept = 0;
-    for (const struct key_binding *k = always; footer_entry(&k, c->utf8, shown, &label);)
-        kept += entry_columns(shown, label);
-    int col = row.col + 1, end = row.col + row.cols - kept;
-    for (const struct key_binding *k = keys; footer_entry(&k, c->utf8, shown, &label);)
-        if (col + entry_columns(shown, label) <= end)
-            col += entry_draw(c, row.row, col, shown, label);
-    if (col < end)
-        col = end;
-    for (const struct key_binding *k = always; footer_entry(&k, c->utf8, shown, &label);)
-        col += entry_draw(c, row.row, col, shown, label);
+    struct footer_drawing drawing = {c, row.row};
+    if (row.rows > 0)
+        footer_walk(row, c->utf8, keys, always, footer_draw_entry, &drawing);
+}
+
+struct footer_search {
+    int col, key;
+};
+
+static bool footer_find_entry(void *self, const struct footer_entry *entry, int col)
+{
+    struct footer_search *search = self;
+    int at = search->col - col;
+    if (at < 0 || at >= entry_columns(entry) - 1)
+        return true;
+    search->key = entry->keys[0];
+    for (int i = entry->count - 1; i > 0; i--)
+        if (at >= entry->ends[i - 1] && at < entry->ends[i])
+            search->key = entry->keys[i];
+    return false;
+}
+
+int keymap_footer_key(struct rect row, bool utf8, const struct key_binding *keys,
+                      const struct key_binding *always, int col)
+{
+    struct footer_search search = {.col = col};
+    footer_walk(row, utf8, keys, always, footer_find_entry, &search);
+    return search.key;
+}
+
+int mouse_key(enum mouse what, int row, int col)
+{
+    enum { MOST = 4095 };
+    row = row < 0 ? 0 : row > MOST ? MOST : row;
+    col = col < 0 ? 0 : col > MOST ? MOST : col;
+    return KEY_CODE_MOUSE | (int)what << 24 | row << 12 | col;
+}
+
+enum mouse mouse_parse(int key, int *row, int *col)
+{
+    *row = key >> 12 & 4095;
+    *col = key & 4095;
+    return (enum mouse)(key >> 24 & 3);
 }
 
 int keymap_help(const struct key_binding *keys, bool utf8, struct key_help *lines, int limit)
@@ -154,14 +227,14 @@ int keymap_help(const struct key_binding *keys, bool utf8, struct key_help *line
         key_name(k->key, utf8, name);
         struct key_help *last = count ? &lines[count - 1] : NULL;
         bool same =
-            last && ((!k->help && k->action == last_action) || (k->help && !strcmp(k->help, last->text)));
+            last && ((!k->help && k->action == last_action) || (k->help && !strcmp(_(k->help), last->text)));
         if (same) {
             size_t used = strlen(last->names);
             snprintf(last->names + used, sizeof last->names - used, " %s", name);
         } else if (k->help && count < limit) {
             last = &lines[count++];
             snprintf(last->names, sizeof last->names, "%s", name);
-            last->text = k->help;
+            last->text = _(k->help);
         }
         last_action = k->action;
     }

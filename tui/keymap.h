@@ -29,6 +29,9 @@ int key_parse(const char *name);
 /* Draws the footer in one row: as many entries as fit; those of `always` at the right end are kept. */
 void keymap_footer(struct canvas *c, struct rect row, const struct key_binding *keys,
                    const struct key_binding *always);
+/* The key of what the footer shows at this column: the one whose name is there, else the entry's first; or 0. */
+int keymap_footer_key(struct rect row, bool utf8, const struct key_binding *keys,
+                      const struct key_binding *always, int col);
 
 /* One line of the overlay: the joined names of its keys and its text. */
 struct key_help {

@@ -6,6 +6,7 @@
 #include "engine/base/timing.h"
 #include "tui/app.h"
 #include "tui/script.h"
+#include "tui/settings.h"
 #include "tui/term.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ struct loop {
     struct terminal *term;
     struct canvas canvas;
     bool ended, dirty;
+    bool utf8; /* the terminal can show Unicode, and nobody asked for ASCII on the command line */
     int empty_reads;
 };
 
@@ -120,6 +122,14 @@ static void terminal_suspend(void *self)
     terminal_resume(self);
 }
 
+static void terminal_choose(void *self, const struct settings *settings)
+{
+    struct loop *l = self;
+    term_choose(l->term, settings->theme, settings->mouse);
+    l->canvas.utf8 = l->utf8 && settings->glyphs != GLYPHS_ASCII;
+    l->dirty = true;
+}
+
 static void signal_received(struct loop *l, int number)
 {
     if (number == SIGWINCH)
@@ -175,21 +185,24 @@ static void turn(struct loop *l, double *next_tick)
 
 bool loop_run(const char *open, bool utf8, struct error *e)
 {
-    struct loop l = {.dirty = true};
+    struct loop l = {.dirty = true, .utf8 = utf8};
     const struct app_terminal terminal = {.self = &l,
                                           .release = terminal_release,
                                           .resume = terminal_resume,
                                           .redraw = terminal_redraw,
-                                          .suspend = terminal_suspend};
+                                          .suspend = terminal_suspend,
+                                          .choose = terminal_choose};
     if (!(l.app = app_new(&terminal, false, e)) || !app_open_named(l.app, open, e) || !signals_begin(e)) {
         app_free(l.app);
         return false;
     }
-    bool ok = (l.term = term_open(utf8, e)) != NULL;
+    const struct settings *settings = app_settings(l.app);
+    bool ok = (l.term = term_open(utf8, settings->theme, settings->mouse, e)) != NULL;
     if (ok) {
         int rows, cols;
         term_size(l.term, &rows, &cols);
-        ok = canvas_init(&l.canvas, rows, cols, utf8) || error_set(e, ERROR_FAILED, "out of memory");
+        ok = canvas_init(&l.canvas, rows, cols, utf8 && settings->glyphs != GLYPHS_ASCII) ||
+             error_set(e, ERROR_FAILED, "out of memory");
         l.canvas.pixels = term_pixels(l.term);
     }
     double next_tick = timing_now() + APP_TICK_S;

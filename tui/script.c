@@ -135,8 +135,30 @@ static double next_number(struct script *s, double fallback)
     return fallback;
 }
 
+static void press(struct script *s, int key)
+{
+    app_key(s->app, key);
+    app_tick(s->app);
+    app_draw(s->app, &s->canvas);
+}
+
+static bool mouse_word(const char *word, enum mouse *what)
+{
+    static const char *const words[] = {[MOUSE_PRESS] = "click",
+                                        [MOUSE_DOUBLE] = "double",
+                                        [MOUSE_WHEEL_UP] = "wheelup",
+                                        [MOUSE_WHEEL_DOWN] = "wheeldown"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(words[i], word)) {
+            *what = (enum mouse)i;
+            return true;
+        }
+    return false;
+}
+
 static bool command(struct script *s, const char *word, struct error *e)
 {
+    enum mouse what;
     char text[WORD_MAX];
     bool quoted;
     if (!strcmp(word, "dump")) {
@@ -156,6 +178,12 @@ static bool command(struct script *s, const char *word, struct error *e)
             return error_set(e, ERROR_FAILED, "out of memory");
         app_key(s->app, KEY_CODE_RESIZE);
         app_draw(s->app, &s->canvas);
+    } else if (mouse_word(word, &what)) {
+        int row, col;
+        if (!next_word(s, text, &quoted) || sscanf(text, "%d,%d", &row, &col) != 2)
+            return error_set(e, ERROR_INPUT, "the key script's `%s` needs row,column, as in: click 5,10",
+                             word);
+        press(s, mouse_key(what, row, col));
     } else {
         int key = key_parse(word);
         if (!key)
@@ -164,9 +192,7 @@ static bool command(struct script *s, const char *word, struct error *e)
                 "'%s' in the key script is no key; keys are single characters, Up, Down, Left, Right, "
                 "PgUp, PgDn, Home, End, Enter, Esc, Tab, Space, Bksp, C-l; text goes in quotes",
                 word);
-        app_key(s->app, key);
-        app_tick(s->app);
-        app_draw(s->app, &s->canvas);
+        press(s, key);
     }
     return true;
 }

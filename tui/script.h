@@ -8,6 +8,7 @@
  *     sleep S                  really waits S seconds, ticking the view (for jobs that run)
  *     until "TEXT" [S]         really waits until TEXT is on the screen, at most S seconds (10)
  *     size 40x12               resizes the window (columns x rows)
+ *     click 5,10               presses the mouse at row 5, column 10 (from 0); double, wheelup and wheeldown alike
  *     dump                     prints the screen
  */
 #ifndef RINGSIDE_TUI_SCRIPT_H

@@ -3,6 +3,7 @@
  */
 #include "tui/term.h"
 
+#include "engine/base/timing.h"
 #include "tui/theme.h"
 
 #define NCURSES_WIDECHAR 1
@@ -23,17 +24,23 @@ enum { BURST_MAX = 32 };
 /* Pairs of colours for pictures; when they are used up, all are given out anew. */
 enum { PICTURE_PAIRS = 24000 };
 
+/* Two presses within this time in one place are a double one. */
+#define DOUBLE_S 0.4
+
 struct terminal {
     SCREEN *screen;
     WINDOW *input; /* a pad of its own: reading keys from stdscr would refresh it */
-    bool utf8, paste_mode, pasting, redraw;
+    bool utf8, paste_mode, pasting, mouse, redraw;
     enum depth depth;
+    enum theme theme;
     int rows, cols;
     struct cell *shown; /* what the screen shows; glyph UINT32_MAX: unknown */
     struct cell *line;  /* one row being prepared */
     attr_t attributes[ROLE_COUNT];
     bool flat[ROLE_COUNT]; /* a blank of this role looks like any other blank */
     short pairs[ROLE_COUNT];
+    double pressed_at; /* the mouse's last press, where */
+    int pressed_row, pressed_col;
 };
 
 /* What a handler of a fatal signal needs; set once before the handlers are. */
@@ -117,21 +124,23 @@ static enum depth colour_depth(void)
 
 static void colours(struct terminal *t)
 {
-    enum depth depth = t->depth = colour_depth();
-    bool light = theme_light();
+    enum depth depth = t->depth;
+    struct look look = theme_look(t->theme);
+    int page = theme_style(ROLE_TEXT, depth, look).bg;
+    memset(t->pairs, 0, sizeof t->pairs);
     /*
      * Text has a pair too, of the default colours: leaving a colour for it takes "\\033[39m", while leaving it for
      * pair 0 makes curses reset everything, in twice the bytes.
      */
     for (int role = 0; role < ROLE_COUNT; role++) {
-        struct style style = theme_style((enum role)role, depth, light);
+        struct style style = theme_style((enum role)role, depth, look);
         t->attributes[role] = curses_attributes(style.attributes);
-        t->flat[role] = style.bg < 0 && !(style.attributes & (ATTR_REVERSE | ATTR_UNDERLINE));
+        t->flat[role] = style.bg == page && !(style.attributes & (ATTR_REVERSE | ATTR_UNDERLINE));
         if (depth == DEPTH_NONE)
             continue;
         /* Roles that look alike share a pair: going from one to the other then costs nothing. */
         for (int other = 0; other < role && !t->pairs[role]; other++) {
-            struct style same = theme_style((enum role)other, depth, light);
+            struct style same = theme_style((enum role)other, depth, look);
             if (t->pairs[other] && same.fg == style.fg && same.bg == style.bg)
                 t->pairs[role] = t->pairs[other];
         }
@@ -140,6 +149,8 @@ static void colours(struct terminal *t)
             init_extended_pair(role + 1, style.fg, style.bg);
         }
     }
+    if (t->pairs[ROLE_TEXT])
+        bkgd((chtype)COLOR_PAIR(t->pairs[ROLE_TEXT]) | t->attributes[ROLE_TEXT] | ' ');
 }
 
 /* Terminals that know bracketed paste; others might print the request. */
@@ -162,6 +173,14 @@ static void paste_mode(struct terminal *t, bool on)
     }
 }
 
+/* Presses and the wheel only: the terminal then sends nothing while the mouse merely moves. */
+static void mouse_mode(struct terminal *t, bool on)
+{
+    t->mouse = on;
+    mouseinterval(0); /* a press is told at once; double ones are ours to tell */
+    mousemask(on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+}
+
 static bool shown_resize(struct terminal *t)
 {
     getmaxyx(stdscr, t->rows, t->cols);
@@ -173,7 +192,7 @@ static bool shown_resize(struct terminal *t)
     return t->shown && t->line;
 }
 
-struct terminal *term_open(bool utf8, struct error *e)
+struct terminal *term_open(bool utf8, enum theme theme, bool mouse, struct error *e)
 {
     struct terminal *t = calloc(1, sizeof *t);
     if (!t) {
@@ -181,6 +200,7 @@ struct terminal *term_open(bool utf8, struct error *e)
         return NULL;
     }
     t->utf8 = utf8;
+    t->theme = theme;
     restore.have_modes = tcgetattr(STDIN_FILENO, &restore.modes) == 0;
     set_escdelay(25);
     t->screen = newterm(NULL, stdout, stdin);
@@ -203,9 +223,9 @@ struct terminal *term_open(bool utf8, struct error *e)
     nodelay(t->input, TRUE);
     define_key("\033[200~", PASTE_BEGIN);
     define_key("\033[201~", PASTE_END);
+    t->depth = colour_depth();
     colours(t);
-    if (t->pairs[ROLE_TEXT])
-        bkgd((chtype)COLOR_PAIR(t->pairs[ROLE_TEXT]) | ' ');
+    mouse_mode(t, mouse);
     paste_mode(t, true);
     if (!t->input || !shown_resize(t)) {
         term_close(t);
@@ -262,6 +282,29 @@ static int translate_character(wint_t character)
     }
 }
 
+static int translate_mouse(struct terminal *t)
+{
+    MEVENT event;
+    if (getmouse(&event) != OK)
+        return 0;
+    enum mouse what = MOUSE_PRESS;
+    if (event.bstate & BUTTON4_PRESSED)
+        what = MOUSE_WHEEL_UP;
+    else if (event.bstate & BUTTON5_PRESSED)
+        what = MOUSE_WHEEL_DOWN;
+    else if (!(event.bstate & BUTTON1_PRESSED))
+        return 0;
+    double now = timing_now();
+    if (what == MOUSE_PRESS) {
+        bool again = now - t->pressed_at < DOUBLE_S && event.y == t->pressed_row && event.x == t->pressed_col;
+        t->pressed_at = again ? 0 : now; /* a third press is a new first one */
+        t->pressed_row = event.y;
+        t->pressed_col = event.x;
+        what = again ? MOUSE_DOUBLE : MOUSE_PRESS;
+    }
+    return mouse_key(what, event.y, event.x);
+}
+
 int term_keys(struct terminal *t, int *keys, int limit, bool *pasted)
 {
     int count = 0, printable = 0, status;
@@ -272,6 +315,8 @@ int term_keys(struct terminal *t, int *keys, int limit, bool *pasted)
         if (status == KEY_CODE_YES && (code == PASTE_BEGIN || code == PASTE_END)) {
             t->pasting = code == PASTE_BEGIN;
             paste = true;
+        } else if (status == KEY_CODE_YES && code == KEY_MOUSE) {
+            key = translate_mouse(t);
         } else if (status == KEY_CODE_YES) {
             key = translate(code);
         }
@@ -397,6 +442,14 @@ void term_resized(struct terminal *t)
 void term_redraw(struct terminal *t)
 {
     t->redraw = true;
+}
+
+void term_choose(struct terminal *t, enum theme theme, bool mouse)
+{
+    t->theme = theme;
+    colours(t);
+    mouse_mode(t, mouse);
+    term_redraw(t);
 }
 
 void term_release(struct terminal *t)

@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "tui/canvas.h"
+#include "tui/theme.h"
 #include "tui/view.h"
 
 #include <stddef.h>
@@ -20,7 +21,9 @@ struct terminal;
 void term_impossible(char why[256]);
 
 /* Takes the terminal on standard input and output. */
-struct terminal *term_open(bool utf8, struct error *e);
+struct terminal *term_open(bool utf8, enum theme theme, bool mouse, struct error *e);
+/* Another theme, and the mouse on or off (off, the terminal itself marks and copies text). */
+void term_choose(struct terminal *t, enum theme theme, bool mouse);
 void term_close(struct terminal *t);
 
 /*

@@ -35,10 +35,19 @@ enum {
     KEY_CODE_RESIZE,
 };
 
+/* What the mouse has done; a wheel moves one step. */
+enum mouse { MOUSE_PRESS, MOUSE_DOUBLE, MOUSE_WHEEL_UP, MOUSE_WHEEL_DOWN };
+
+/* The mouse comes among the keys: what it did and where, in one int in which KEY_CODE_MOUSE is set. */
+enum { KEY_CODE_MOUSE = 1 << 28 };
+int mouse_key(enum mouse what, int row, int col);
+enum mouse mouse_parse(int key, int *row, int *col);
+
 /*
  * What a key does: the table of a view ends with an entry whose action is 0. Neighbours with the same label
  * are shown as one in the footer ("↑↓ select"), neighbours with the same help as one line of the overlay.
- * `?`, q and Esc are the application's unless a view binds them.
+ * `?`, q and Esc are the application's unless a view binds them. Labels and help texts are marked by N_ (text.h);
+ * a label has at most 10 columns in every language.
  */
 struct key_binding {
     int key;           /* a code point or a KEY_CODE_ */
@@ -60,6 +69,12 @@ struct view_class {
     bool (*key)(void *view, struct app *app, int key);
     /* Whether text is being typed (a search): then every key goes to key() before any table. May be NULL. */
     bool (*typing)(void *view);
+    /*
+     * The mouse at a cell of the canvas; true: taken. May be NULL, and what is not taken does what is usual: the
+     * wheel is Up or Down, a press moves the selection (the cursor's row) to that row by as many Ups or Downs, a
+     * double press is Enter. Presses on the footer are keys and do not come here.
+     */
+    bool (*click)(void *view, struct app *app, int row, int col, enum mouse what);
     /* Called at least every app_tick_interval; true: something to draw has changed. May be NULL. */
     bool (*tick)(void *view, struct app *app, double now);
     void (*draw)(void *view, struct app *app, struct canvas *c, struct rect area);
