@@ -260,11 +260,18 @@ static void block(struct layout *l, cmark_node *node)
     md_cells_free(&cells);
 }
 
+bool markdown_hidden(const char *info)
+{
+    size_t word = info ? strcspn(info, " ") : 0;
+    return word == 5 && (!strncmp(info, "notes", 5) || !strncmp(info, "slide", 5));
+}
+
 static void blocks(struct layout *l, cmark_node *parent)
 {
     for (cmark_node *node = cmark_node_first_child(parent); node; node = cmark_node_next(node)) {
         cmark_node_type type = cmark_node_get_type(node);
-        if (type == CMARK_NODE_HTML_BLOCK)
+        if (type == CMARK_NODE_HTML_BLOCK ||
+            (type == CMARK_NODE_CODE_BLOCK && markdown_hidden(cmark_node_get_fence_info(node))))
             continue;
         l->source = cmark_node_get_start_line(node);
         if (type != CMARK_NODE_LIST || !l->marker_count)

@@ -42,6 +42,9 @@ enum { MD_LEAST_WIDTH = 20 };
 bool markdown_render(struct md_doc *doc, const char *text, int width, struct error *e);
 void markdown_free(struct md_doc *doc);
 
+/* Whether a fenced block is for the instructor alone (slides.h): `notes` or `slide`. */
+bool markdown_hidden(const char *info);
+
 /* Draws one line at (row, col), at most `width` columns. */
 void markdown_draw(struct canvas *c, int row, int col, int width, const struct md_line *line);
 
