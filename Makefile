@@ -47,8 +47,21 @@ LIBBACK   := $(BUILD)/libback.a
 FRONT_LIBS := $(CURSES_L) $(CMARK_L) $(LUA_L) $(JSON_L) -lz -lm
 BACK_LIBS  := $(DNNL_L) -lz $(LUA_L) $(JSON_L) -lpthread -lm
 
+# --- translations: tui/po/LANGUAGE.po, checked and compiled; without msgfmt the screens stay English --------------
+MSGFMT    := $(shell command -v msgfmt 2>/dev/null)
+CATALOGUES := $(patsubst tui/po/%.po,$(BUILD)/locale/%/LC_MESSAGES/ringside.mo,$(wildcard tui/po/*.po))
+
 .PHONY: all run test check sanitize bench soak deps clean install format fuzz
-all: $(BUILD)/ringside $(BUILD)/ringside-rank
+all: $(BUILD)/ringside $(BUILD)/ringside-rank $(if $(MSGFMT),$(CATALOGUES),english-only)
+
+$(BUILD)/locale/%/LC_MESSAGES/ringside.mo: tui/po/%.po
+	@mkdir -p $(@D)
+	@echo "msgfmt  $<"
+	$(Q)$(MSGFMT) --check -o $@ $<
+
+.PHONY: english-only
+english-only:
+	@echo "note    msgfmt (of gettext) is not there: the screens are English only"
 
 $(BUILD)/ringside: $(BUILD)/tui/main.o $(LIBFRONT) $(LIBSHARED)
 	@echo "link    $@"
@@ -158,6 +171,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ringside
 	install $(BUILD)/ringside $(BUILD)/ringside-rank $(DESTDIR)$(PREFIX)/bin
 	cp -R lessons exercises $(DESTDIR)$(PREFIX)/share/ringside
+	if [ -d $(BUILD)/locale ]; then cp -R $(BUILD)/locale $(DESTDIR)$(PREFIX)/share; fi
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-sanitize

@@ -168,6 +168,8 @@ void app_choose(struct app *app, const struct settings *settings)
         app_message(app, ROLE_WARN, _("This holds until you leave; it could not be kept: %s"), e.text);
     if (app->terminal.choose)
         app->terminal.choose(app->terminal.self, settings);
+    if (app->canvas)
+        text_choose(settings->language, app->canvas->utf8);
 }
 
 void app_open(struct app *app, const struct view_class *view, const char *argument)

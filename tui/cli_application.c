@@ -6,8 +6,9 @@
 #include "tui/loop.h"
 #include "tui/plain.h"
 #include "tui/script.h"
+#include "tui/settings.h"
+#include "tui/text.h"
 
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,15 +71,20 @@ int cli_application(int argc, char **argv)
         }
     }
     struct error e = {0};
+    struct settings settings;
+    settings_load(&settings, NULL); /* the application says what is wrong with it */
+    if (scripted)
+        text_choose(settings.language, options.utf8);
     if (scripted)
         return script_run(&options, stdout, &e) ? 0 : cli_fail(&e);
-    setlocale(LC_ALL, "");
-    setlocale(LC_NUMERIC, "C");
+    loop_locale(settings.glyphs);
+    bool utf8 = options.utf8 && settings.glyphs != GLYPHS_ASCII && loop_utf8();
+    text_choose(settings.language, utf8);
     char why[256] = "";
     if (plain || loop_impossible(why)) {
         if (*why)
             printf("Plain mode: %s.\n\n", why);
-        return plain_application(stdin, options.utf8 && loop_utf8());
+        return plain_application(stdin, utf8);
     }
     return loop_run(options.open, options.utf8 && loop_utf8(), &e) ? 0 : cli_fail(&e);
 }

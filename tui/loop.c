@@ -6,12 +6,12 @@
 #include "engine/base/timing.h"
 #include "tui/app.h"
 #include "tui/script.h"
-#include "tui/settings.h"
 #include "tui/term.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -219,6 +219,27 @@ bool loop_run(const char *open, bool utf8, struct error *e)
     canvas_free(&l.canvas);
     signals_end();
     return ok;
+}
+
+static bool wants_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+    }
+    return false;
+}
+
+void loop_locale(enum settings_glyphs glyphs)
+{
+    static const char *const names[] = {"C.UTF-8", "C.utf8", "en_US.UTF-8"};
+    bool taken = setlocale(LC_ALL, "") != NULL;
+    setlocale(LC_NUMERIC, "C");
+    bool other = (!taken && wants_utf8()) || (glyphs == GLYPHS_UNICODE && !loop_utf8());
+    for (size_t i = 0; other && i < sizeof names / sizeof *names; i++)
+        other = setlocale(LC_CTYPE, names[i]) == NULL;
 }
 
 bool loop_utf8(void)

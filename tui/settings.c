@@ -32,26 +32,20 @@ static int choice(const json_t *root, const char *key, const char *const *names)
     return 0;
 }
 
-static bool set_aside(const char *home, const char *why, struct error *e)
+static bool settings_file(char path[PATH_MAX + 64], char home[PATH_MAX], struct error *e)
 {
-    char path[PATH_MAX + 64], broken[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%s/%s", home, file_name);
-    snprintf(broken, sizeof broken, "%s/%s.broken", home, file_name);
-    rename(path, broken);
-    return error_set(
-        e, ERROR_INPUT,
-        "your settings could not be read (%.200s); the file is kept as %s, and the defaults hold", why,
-        broken);
+    if (!ringside_home(home, e))
+        return false;
+    snprintf(path, PATH_MAX + 64, "%s/%s", home, file_name);
+    return true;
 }
 
 bool settings_load(struct settings *settings, struct error *e)
 {
     char home[PATH_MAX], path[PATH_MAX + 64];
-    struct error none;
     *settings = settings_defaults;
-    if (!ringside_home(home, &none))
-        return true; /* the progress has said so already */
-    snprintf(path, sizeof path, "%s/%s", home, file_name);
+    if (!settings_file(path, home, NULL))
+        return true; /* the progress says so */
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return true;
     json_error_t why;
@@ -59,7 +53,10 @@ bool settings_load(struct settings *settings, struct error *e)
     if (!json_is_object(root)) {
         bool parsed = root != NULL;
         json_decref(root);
-        return set_aside(home, parsed ? "it is no JSON object" : why.text, e);
+        return error_set(
+            e, ERROR_INPUT,
+            "%s cannot be read (line %d: %s), so the defaults hold: mend it, or choose anew with ,", path,
+            parsed ? 1 : why.line, parsed ? "no JSON object" : why.text);
     }
     settings->theme = (enum theme)choice(root, "theme", theme_names);
     settings->glyphs = (enum settings_glyphs)choice(root, "glyphs", glyph_names);
@@ -74,12 +71,13 @@ bool settings_load(struct settings *settings, struct error *e)
 
 bool settings_save(const struct settings *settings, struct error *e)
 {
-    char home[PATH_MAX], path[PATH_MAX + 64];
-    if (!ringside_home(home, e))
+    char home[PATH_MAX], path[PATH_MAX + 64], broken[PATH_MAX + 80];
+    if (!settings_file(path, home, e))
         return false;
-    snprintf(path, sizeof path, "%s/%s", home, file_name);
     json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(root)) {
+        snprintf(broken, sizeof broken, "%s.broken", path);
+        rename(path, broken); /* where there is one at all */
         json_decref(root);
         root = json_object();
     }

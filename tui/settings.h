@@ -4,8 +4,8 @@
  * {"version": 1, "theme": "auto", "glyphs": "auto", "language": "auto", "mouse": true}
  *
  * One small file that people can read; written whole or not at all (temporary file, fsync, rename). Fields it does
- * not know are kept. A file that cannot be read is set aside as settings.json.broken, and what it would have
- * said is as if nothing had been chosen. Environment variables of the moment (NO_COLOR, RINGSIDE_THEME) come
+ * not know are kept. A file that cannot be read counts as nothing chosen; the next choice sets it aside as
+ * settings.json.broken. Environment variables of the moment (NO_COLOR, RINGSIDE_THEME) come
  * before it.
  */
 #ifndef RINGSIDE_TUI_SETTINGS_H

@@ -17,6 +17,9 @@
 #ifndef RINGSIDE_TUI_TEXT_H
 #define RINGSIDE_TUI_TEXT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #define _(english) text_translate(english)
 #define N_(english) english
 
@@ -26,5 +29,20 @@ const char *text_translate(const char *english) __attribute__((format_arg(1)));
 /* One form of two in English, of as many as the language has elsewhere: the one for n things. */
 const char *text_plural(const char *one, const char *many, long n)
     __attribute__((format_arg(1), format_arg(2)));
+
+enum { LANGUAGE_SIZE = 16, LANGUAGES_MAX = 32 };
+
+/*
+ * Chooses a language, "de"; "en" is what stands in the source. "": what LANGUAGE, LC_ALL, LC_MESSAGES and LANG ask
+ * for, in gettext's order, whether or not such a locale is installed. utf8 false: translations as near ASCII. Where there
+ * is no catalogue of the language, it stays English.
+ */
+void text_choose(const char *language, bool utf8);
+/* The language that is shown at present. */
+const char *text_language(void);
+/* The languages there are, English first; returns how many. */
+int text_languages(char languages[LANGUAGES_MAX][LANGUAGE_SIZE]);
+/* What a language calls itself: "Deutsch". */
+void text_language_name(const char *language, bool utf8, char *name, size_t size);
 
 #endif

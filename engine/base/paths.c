@@ -87,6 +87,25 @@ bool path_data(char path[PATH_MAX], struct error *e)
         folder);
 }
 
+bool path_locale(char path[PATH_MAX], struct error *e)
+{
+    static const char *const places[] = {"locale", "share/locale"};
+    char up[PATH_MAX], folder[PATH_MAX];
+    if (!program_folder(up, e))
+        return false;
+    for (int level = 0; level < LEVELS_UP; level++) {
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+            if (path_join(folder, up, places[i], NULL) && is_folder(folder)) {
+                memcpy(path, folder, strlen(folder) + 1);
+                return true;
+            }
+        if (!go_up(up))
+            break;
+    }
+    return error_set(e, ERROR_MISSING,
+                     "there are no translations beside the program; it was built without msgfmt");
+}
+
 bool path_program(const char *name, char path[PATH_MAX], struct error *e)
 {
     char folder[PATH_MAX], up[PATH_MAX], probe[PATH_MAX];

@@ -14,6 +14,8 @@
 
 /* The folder that holds lessons/ and exercises/. */
 bool path_data(char path[PATH_MAX], struct error *e);
+/* The folder that holds LANGUAGE/LC_MESSAGES/ringside.mo: build/locale, or share/locale of an installed tree. */
+bool path_locale(char path[PATH_MAX], struct error *e);
 /* A program of ours ("ringside", "ringside-rank") beside the running one. */
 bool path_program(const char *name, char path[PATH_MAX], struct error *e);
 /* a/b, or an error where it does not fit. */
