@@ -34,7 +34,7 @@ struct layer {
 struct app {
     struct layer stack[STACK_MAX];
     int depth;
-    bool ended, scripted;
+    bool ended, scripted, hurried;
     double clock; /* scripted only */
     struct app_terminal terminal;
     char message[1200]; /* an error's sentence fits */
@@ -123,6 +123,16 @@ double app_now(const struct app *app)
 void app_advance(struct app *app, double seconds)
 {
     app->clock += seconds;
+}
+
+void app_hurry(struct app *app)
+{
+    app->hurried = true;
+}
+
+bool app_hurried(const struct app *app)
+{
+    return app->hurried;
 }
 
 bool app_scripted(const struct app *app)
@@ -372,6 +382,7 @@ void app_key(struct app *app, int key)
 bool app_tick(struct app *app)
 {
     struct layer *layer = top(app);
+    app->hurried = false;
     return layer && layer->class->tick && layer->class->tick(layer->state, app, app_now(app));
 }
 

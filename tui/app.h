@@ -55,6 +55,8 @@ void app_message(struct app *app, enum role role, const char *format, ...)
 bool app_edit(struct app *app, const char *file, struct error *e);
 /* Asks a yes-or-no question in the message line; `action` is given to the view's act() on yes. */
 void app_ask(struct app *app, int action, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Asks for the next tick at once, after keys: there is more to read. Said at each tick that wants it. */
+void app_hurry(struct app *app);
 /* Whether the program draws with a fixed clock for a test. */
 bool app_scripted(const struct app *app);
 /* The course; NULL where it could not be read (app_course_error then says why). */
@@ -76,6 +78,8 @@ void app_free(struct app *app);
 void app_key(struct app *app, int key);
 /* Lets the view on top look at the world; true: something to draw has changed. */
 bool app_tick(struct app *app);
+/* Whether the view on top has asked for the next tick at once. */
+bool app_hurried(const struct app *app);
 void app_draw(struct app *app, struct canvas *c);
 bool app_ended(const struct app *app);
 /* Whether text is being typed into the view on top. */

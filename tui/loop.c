@@ -179,7 +179,7 @@ static void turn(struct loop *l, double *next_tick)
     double now = timing_now();
     if (now >= *next_tick && !app_ended(l->app)) {
         l->dirty |= app_tick(l->app);
-        *next_tick = now + APP_TICK_S;
+        *next_tick = now + (app_hurried(l->app) ? 0 : APP_TICK_S);
     }
 }
 

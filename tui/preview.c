@@ -69,7 +69,7 @@ void preview_run(struct preview *p, const char *dir)
     clear(p);
     p->run = strdup(dir);
     p->model = calloc(1, sizeof *p->model);
-    if (p->model && !run_model_open(p->model, dir, NULL)) {
+    if (p->model && !run_model_open_quickly(p->model, dir, NULL)) {
         free(p->model);
         p->model = NULL;
     }

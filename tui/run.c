@@ -81,7 +81,7 @@ static void *run_open(struct app *app, const char *argument, struct error *e)
         error_set(e, ERROR_FAILED, "out of memory");
         return NULL;
     }
-    if (!run_model_open(&v->m, argument, e)) {
+    if (!run_model_open_quickly(&v->m, argument, e)) {
         free(v);
         return NULL;
     }
@@ -99,12 +99,19 @@ static void run_close(void *view)
 
 static bool run_tick(void *view, struct app *app, double now)
 {
-    (void)app;
     struct run_view *v = view;
-    if (now - v->polled < POLL_S && now >= v->polled)
+    double share;
+    bool due = now - v->polled >= POLL_S || now < v->polled, reading = run_model_reading(&v->m, &share);
+    if (!due && !reading)
         return false;
-    v->polled = v->now = now;
     bool changed = run_model_poll(&v->m, EVENTS_A_POLL);
+    if (run_model_reading(&v->m, &share)) {
+        app_hurry(app);
+        changed = due; /* the share that has been read; what has come in is drawn as often as ever */
+    }
+    if (!due)
+        return changed;
+    v->polled = v->now = now;
     long second = (long)run_model_elapsed(&v->m, now);
     changed |= second != v->second || v->log;
     v->second = second;

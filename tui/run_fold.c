@@ -89,11 +89,11 @@ static void text_or_list(char *out, size_t size, const json_t *value)
 }
 
 /* How gradients are summed: all in one allreduce where nothing is said. */
-static void fold_fusion(struct run_model *m, const json_t *event)
+static void fold_fusion(struct run_model *m, const struct event_any *event)
 {
-    copy_text(m->algo, sizeof m->algo, event, "algo");
-    m->bucket = event_number(event, "bucket", 0);
-    m->buckets = (int)event_integer(event, "buckets", 1);
+    any_text(event, "algo", m->algo, sizeof m->algo);
+    m->bucket = any_number(event, "bucket", 0);
+    m->buckets = (int)any_integer(event, "buckets", 1);
 }
 
 static void fold_run(struct run_model *m, const json_t *event)
@@ -106,7 +106,7 @@ static void fold_run(struct run_model *m, const json_t *event)
     m->ranks = (int)event_integer(event, "ranks", m->ranks);
     m->parameters = event_number(event, "parameters", m->parameters);
     copy_text(m->compress, sizeof m->compress, event, "compress");
-    fold_fusion(m, event);
+    fold_fusion(m, &(struct event_any){.json = event});
     m->total_steps = event_integer(event, "total_steps", event_integer(event, "steps", m->total_steps));
     m->started = true;
 }
@@ -120,19 +120,29 @@ static void estimate_steps(struct run_model *m, long step, double epochs_done)
         m->total_steps = lround((double)step / epochs_done * m->job.train.epochs);
 }
 
-static void fold_step(struct run_model *m, const json_t *event)
+/* Series whose samples belong together: none of them gets one where a part is not told (data that cost nothing apart). */
+static void add_times(struct run_model *m, double step, double compute, double exposed, double data)
 {
-    long step = (long)event_integer(event, "step", m->step + 1);
-    double t = event_number(event, "t", NAN);
+    if (!isfinite(compute) && !isfinite(exposed))
+        return;
+    run_series_add(&m->compute, step, isfinite(compute) ? compute : 0);
+    run_series_add(&m->exposed, step, isfinite(exposed) ? exposed : 0);
+    run_series_add(&m->data, step, isfinite(data) ? data : 0);
+}
+
+static void fold_step(struct run_model *m, const struct event_any *event)
+{
+    long step = (long)any_integer(event, "step", m->step + 1);
+    double t = any_number(event, "t", NAN);
     m->started = true;
     if (m->first_step < 0) {
         m->first_step = step;
         m->t_first_step = t;
     }
     m->step = step;
-    m->epoch = event_number(event, "epoch", m->epoch);
-    double loss = event_number(event, "loss", NAN), speed = event_number(event, "samples_per_s", NAN);
-    double lr = event_number(event, "lr", NAN);
+    m->epoch = any_number(event, "epoch", m->epoch);
+    double loss = any_number(event, "loss", NAN), speed = any_number(event, "samples_per_s", NAN);
+    double lr = any_number(event, "lr", NAN);
     if (isfinite(loss)) {
         m->last_loss = loss;
         run_series_add(&m->loss, (double)step, loss);
@@ -151,20 +161,23 @@ static void fold_step(struct run_model *m, const json_t *event)
     } gan[] = {
         {"loss_d", &m->loss_d}, {"loss_g", &m->loss_g}, {"d_real", &m->d_real}, {"d_fake", &m->d_fake}};
     for (size_t i = 0; i < sizeof gan / sizeof *gan; i++) {
-        double value = event_number(event, gan[i].key, NAN);
+        double value = any_number(event, gan[i].key, NAN);
         if (isfinite(value))
             run_series_add(gan[i].series, (double)step, value);
     }
     fold_fusion(m, event);
-    m->grad_norm = event_number(event, "grad_norm", m->grad_norm);
-    m->sent_bytes = event_number(event, "sent_bytes", NAN);
-    m->compress_error = event_number(event, "compress_error", m->compress_error);
-    smooth(&m->compute_s, event_number(event, "compute_s", NAN));
-    smooth(&m->comm_s, event_number(event, "comm_s", NAN));
-    smooth(&m->exposed_comm_s, event_number(event, "exposed_comm_s", NAN));
-    smooth(&m->data_s, event_number(event, "data_s", NAN));
-    smooth(&m->bubble_s, event_number(event, "bubble_s", NAN));
-    smooth(&m->straggler_s, event_number(event, "straggler_s", NAN));
+    m->grad_norm = any_number(event, "grad_norm", m->grad_norm);
+    m->sent_bytes = any_number(event, "sent_bytes", NAN);
+    m->compress_error = any_number(event, "compress_error", m->compress_error);
+    double comm = any_number(event, "comm_s", NAN), exposed = any_number(event, "exposed_comm_s", NAN);
+    double compute = any_number(event, "compute_s", NAN), data = any_number(event, "data_s", NAN);
+    smooth(&m->compute_s, compute);
+    smooth(&m->comm_s, comm);
+    smooth(&m->exposed_comm_s, exposed);
+    smooth(&m->data_s, data);
+    add_times(m, (double)step, compute, isfinite(exposed) ? exposed : comm, data);
+    smooth(&m->bubble_s, any_number(event, "bubble_s", NAN));
+    smooth(&m->straggler_s, any_number(event, "straggler_s", NAN));
 }
 
 static struct run_rank *rank_of(struct run_model *m, int rank)
@@ -184,26 +197,26 @@ static struct run_rank *rank_of(struct run_model *m, int rank)
     return r;
 }
 
-static void fold_rank(struct run_model *m, const json_t *event)
+static void fold_rank(struct run_model *m, const struct event_any *event)
 {
-    int rank = (int)event_integer(event, "rank", -1);
+    int rank = (int)any_integer(event, "rank", -1);
     if (rank < 0 || rank >= JOB_MAX_RANKS)
         return;
     struct run_rank *r = rank_of(m, rank);
     if (!r)
         return;
     m->started = true;
-    copy_text(r->host, sizeof r->host, event, "host");
-    copy_text(r->device, sizeof r->device, event, "device");
+    any_text(event, "host", r->host, sizeof r->host);
+    any_text(event, "device", r->device, sizeof r->device);
     /* Means of the steps since the last report: as they are. */
-    r->samples_per_s = event_number(event, "samples_per_s", r->samples_per_s);
-    r->compute_s = event_number(event, "compute_s", r->compute_s);
-    r->comm_s = event_number(event, "comm_s", r->comm_s);
-    r->exposed_comm_s = event_number(event, "exposed_comm_s", r->exposed_comm_s);
-    r->data_s = event_number(event, "data_s", r->data_s);
-    r->rss_bytes = event_number(event, "rss_bytes", r->rss_bytes);
-    r->util = event_number(event, "util", r->util);
-    r->straggler = json_is_true(json_object_get(event, "slow")); /* rank 0 tells (straggler.h) */
+    r->samples_per_s = any_number(event, "samples_per_s", r->samples_per_s);
+    r->compute_s = any_number(event, "compute_s", r->compute_s);
+    r->comm_s = any_number(event, "comm_s", r->comm_s);
+    r->exposed_comm_s = any_number(event, "exposed_comm_s", r->exposed_comm_s);
+    r->data_s = any_number(event, "data_s", r->data_s);
+    r->rss_bytes = any_number(event, "rss_bytes", r->rss_bytes);
+    r->util = any_number(event, "util", r->util);
+    r->straggler = any_true(event, "slow"); /* rank 0 tells (straggler.h) */
 }
 
 static void fold_eval(struct run_model *m, const json_t *event)
@@ -477,10 +490,10 @@ static void fold_nested(struct run_model *m, const json_t *event)
 }
 
 /* A run that names another one (a script's train{}) is remembered as its parent. */
-static void fold_child(struct run_model *m, const json_t *event)
+static void fold_child(struct run_model *m, const struct event_any *event)
 {
-    const char *id = event_text(event, "run", NULL);
-    if (!id || !*id || !strcmp(id, m->id))
+    char id[sizeof m->children->id] = "";
+    if (!any_text(event, "run", id, sizeof id) || !*id || !strcmp(id, m->id))
         return;
     for (int i = 0; i < m->child_count; i++)
         if (!strcmp(m->children[i].id, id))
@@ -488,18 +501,44 @@ static void fold_child(struct run_model *m, const json_t *event)
     struct run_child *child = grow(&m->children, &m->child_count, sizeof *child);
     if (!child)
         return;
-    snprintf(child->id, sizeof child->id, "%s", id);
-    copy_text(child->label, sizeof child->label, event, "label");
+    memcpy(child->id, id, sizeof id);
+    any_text(event, "label", child->label, sizeof child->label);
 }
 
 /* Of a script's runs each may have another link. */
-static void fold_slowed(struct run_model *m, const json_t *event)
+static void fold_slowed(struct run_model *m, const struct event_any *event)
 {
-    const char *words = event_text(event, "slowed", "");
-    if (*words && *m->slowed && strcmp(m->slowed, words) != 0)
+    char said[sizeof m->slowed] = "";
+    if (!any_text(event, "slowed", said, sizeof said) || !*said)
+        return;
+    const char *words = said;
+    if (*m->slowed && strcmp(m->slowed, words) != 0)
         words = "slowed on purpose: links of several speeds";
-    if (*words)
-        snprintf(m->slowed, sizeof m->slowed, "%s", words);
+    snprintf(m->slowed, sizeof m->slowed, "%s", words);
+}
+
+/* What any event may say. */
+static void fold_common(struct run_model *m, const struct event_any *event)
+{
+    double t = any_number(event, "t", NAN);
+    if (isfinite(t) && !(t < m->t_last))
+        m->t_last = t;
+    fold_child(m, event);
+    fold_slowed(m, event);
+}
+
+bool run_fold_plain(struct run_model *m, const struct event_record *record)
+{
+    const struct event_any event = {.record = record};
+    bool step = any_is(&event, "step");
+    if (!step && !any_is(&event, "rank"))
+        return false;
+    fold_common(m, &event);
+    if (step)
+        fold_step(m, &event);
+    else
+        fold_rank(m, &event);
+    return true;
 }
 
 void run_fold(struct run_model *m, const json_t *event)
@@ -508,18 +547,21 @@ void run_fold(struct run_model *m, const json_t *event)
         const char *name;
         void (*fold)(struct run_model *m, const json_t *event);
     } FOLDS[] = {
-        {"run", fold_run},       {"step", fold_step},       {"rank", fold_rank},
-        {"eval", fold_eval},     {"hop", fold_hop},         {"collective", fold_collective},
-        {"point", fold_point},   {"check", fold_check},     {"case", fold_case},
-        {"job", fold_job},       {"sample", fold_sample},   {"fault", fold_fault},
-        {"note", fold_note},     {"done", fold_done},       {"layer", fold_layer},
-        {"nested", fold_nested}, {"explain", fold_explain},
+        {"run", fold_run},         {"eval", fold_eval},
+        {"hop", fold_hop},         {"collective", fold_collective},
+        {"point", fold_point},     {"check", fold_check},
+        {"case", fold_case},       {"job", fold_job},
+        {"sample", fold_sample},   {"fault", fold_fault},
+        {"note", fold_note},       {"done", fold_done},
+        {"layer", fold_layer},     {"nested", fold_nested},
+        {"explain", fold_explain},
     };
-    double t = event_number(event, "t", NAN);
-    if (isfinite(t) && !(t < m->t_last))
-        m->t_last = t;
-    fold_child(m, event);
-    fold_slowed(m, event);
+    const struct event_any any = {.json = event};
+    fold_common(m, &any);
+    if (event_is(event, "step"))
+        fold_step(m, &any);
+    else if (event_is(event, "rank"))
+        fold_rank(m, &any);
     for (size_t i = 0; i < sizeof FOLDS / sizeof *FOLDS; i++)
         if (event_is(event, FOLDS[i].name)) {
             FOLDS[i].fold(m, event);

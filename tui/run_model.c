@@ -1,55 +1,12 @@
 /*
- * run_model.c - following a run, and what its figures say as a whole.
+ * run_model.c - what a run's figures say as a whole. run_load.c reads them, run_fold.c takes them in.
  */
 #include "tui/run_model.h"
-
-#include "engine/spec/model.h"
-#include "tui/run_fold.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool run_series_add(struct run_series *s, double x, double y)
-{
-    if (s->count == s->capacity) {
-        int capacity = s->capacity ? 2 * s->capacity : 256;
-        double *xs = realloc(s->x, (size_t)capacity * sizeof *xs);
-        if (xs)
-            s->x = xs;
-        double *ys = realloc(s->y, (size_t)capacity * sizeof *ys);
-        if (ys)
-            s->y = ys;
-        if (!xs || !ys)
-            return false;
-        s->capacity = capacity;
-    }
-    s->x[s->count] = x;
-    s->y[s->count++] = y;
-    return true;
-}
-
-void run_series_free(struct run_series *s)
-{
-    free(s->x);
-    free(s->y);
-    *s = (struct run_series){0};
-}
-
-bool run_series_range(const struct run_series *s, double *lo, double *hi)
-{
-    bool any = false;
-    for (int i = 0; i < s->count; i++) {
-        double y = s->y[i];
-        if (!isfinite(y))
-            continue;
-        *lo = any ? fmin(*lo, y) : y;
-        *hi = any ? fmax(*hi, y) : y;
-        any = true;
-    }
-    return any;
-}
 
 void run_model_init(struct run_model *m)
 {
@@ -62,70 +19,20 @@ void run_model_init(struct run_model *m)
     m->wall_s = m->final_accuracy = m->final_loss = m->final_samples_per_s = NAN;
 }
 
-/* Of a model, or of both that make a gan; NaN: it is neither. */
-static double parameters_of(const json_t *model)
-{
-    const json_t *generator = json_object_get(model, "generator");
-    struct model_spec spec;
-    if (generator)
-        return parameters_of(generator) + parameters_of(json_object_get(model, "discriminator"));
-    if (!model_from_json(model, &spec, NULL))
-        return NAN;
-    double parameters = (double)spec.parameters;
-    model_free(&spec);
-    return parameters;
-}
-
-/* What the job alone tells: parameters, and how many steps there will be. */
-static void facts_of_job(struct run_model *m)
-{
-    const struct job *job = &m->job;
-    m->ranks = job->ranks;
-    if (job->kind == JOB_SIM) {
-        m->ranks = job->sim.world_size;
-        m->total_steps = job->sim.steps;
-        m->parameters = parameters_of(job->sim.layers);
-    }
-    if (job->kind != JOB_TRAIN)
-        return;
-    if (job->train.layers)
-        m->parameters = parameters_of(job->train.layers);
-    /* The embedded data set has 60 000 training images; a short last batch is dropped. */
-    long global = (long)job->train.batch * job->ranks;
-    if (job->train.epochs > 0 && !strcmp(job->train.data, "mnist") && global > 0)
-        m->total_steps = 60000 / global * job->train.epochs;
-    if (job->train.steps > 0 && (m->total_steps == 0 || job->train.steps < m->total_steps))
-        m->total_steps = job->train.steps;
-}
-
-bool run_model_open(struct run_model *m, const char *run, struct error *e)
-{
-    run_model_init(m);
-    if (!run || !*run)
-        return error_set(e, ERROR_INPUT, "no run was named; 'ringside runs' lists them");
-    if (!rundir_find(run, m->dir, e))
-        return false;
-    const char *slash = strrchr(m->dir, '/');
-    snprintf(m->id, sizeof m->id, "%.255s", slash && slash[1] ? slash + 1 : m->dir);
-    m->reader = run_reader_open(m->dir, e);
-    if (!m->reader)
-        return false;
-    if (job_load(&m->job, m->dir, NULL)) {
-        m->have_job = true;
-        facts_of_job(m);
-    }
-    return true;
-}
-
 void run_model_free(struct run_model *m)
 {
     if (!m)
         return;
+    run_model_free(m->exact);
+    free(m->exact);
+    free(m->index.step);
+    free(m->index.offset);
     run_reader_free(m->reader);
     if (m->have_job)
         job_clear(&m->job);
-    struct run_series *series[] = {&m->loss,   &m->speed,  &m->lr,     &m->eval_loss, &m->eval_accuracy,
-                                   &m->loss_d, &m->loss_g, &m->d_real, &m->d_fake};
+    struct run_series *series[] = {&m->loss,          &m->speed,   &m->lr,      &m->eval_loss,
+                                   &m->eval_accuracy, &m->loss_d,  &m->loss_g,  &m->d_real,
+                                   &m->d_fake,        &m->compute, &m->exposed, &m->data};
     for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
         run_series_free(series[i]);
     for (int i = 0; i < m->op_count; i++)
@@ -158,60 +65,6 @@ void run_model_free(struct run_model *m)
     free(m->layers);
     free(m->children);
     run_model_init(m);
-}
-
-void run_model_apply(struct run_model *m, const json_t *event)
-{
-    m->events++;
-    run_fold(m, event);
-}
-
-static bool poll_children(struct run_model *m)
-{
-    bool changed = false;
-    for (int i = 0; i < m->child_count; i++) {
-        struct run_child *child = &m->children[i];
-        char dir[PATH_MAX];
-        struct run_status status;
-        if (run_state_ended(child->state) || !rundir_find(child->id, dir, NULL) ||
-            !run_status_read(dir, &status, NULL))
-            continue;
-        changed |= status.state != child->state;
-        child->state = status.state;
-    }
-    return changed;
-}
-
-bool run_model_poll(struct run_model *m, int limit)
-{
-    if (!m->reader)
-        return false;
-    bool changed = false;
-    for (int i = 0; i < limit; i++) {
-        json_t *event = run_reader_next(m->reader);
-        if (!event)
-            break;
-        run_model_apply(m, event);
-        json_decref(event);
-        changed = true;
-    }
-    if (!m->have_job && job_load(&m->job, m->dir, NULL)) {
-        m->have_job = changed = true;
-        facts_of_job(m);
-    }
-    if (!run_state_ended(m->status.state) || !m->events) {
-        struct run_status status;
-        if (run_status_read(m->dir, &status, NULL)) {
-            changed |= status.state != m->status.state || status.started != m->status.started;
-            m->status = status;
-        }
-    }
-    changed |= poll_children(m);
-    if (!m->attached && m->step >= 0 && !run_model_ended(m)) {
-        rundir_note_attached(m->dir, m->step);
-        m->attached = true;
-    }
-    return changed;
 }
 
 bool run_model_ended(const struct run_model *m)

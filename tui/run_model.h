@@ -12,16 +12,11 @@
 #include "engine/base/error.h"
 #include "engine/base/rundir.h"
 #include "engine/spec/job.h"
+#include "tui/run_series.h"
 #include "tui/sample.h"
 
 #include <jansson.h>
 #include <stddef.h>
-
-/* Samples (x, y) in the order they came. */
-struct run_series {
-    double *x, *y;
-    int count, capacity;
-};
 
 struct run_rank {
     int rank;
@@ -107,6 +102,15 @@ struct run_child {
     enum run_state state;
 };
 
+/* Where in the file steps are told: at most RUN_INDEX_MAX of them, every `stride`-th. */
+enum { RUN_INDEX_MAX = 4096 };
+struct run_index {
+    double *step;
+    off_t *offset;
+    int count;
+    long stride, seen;
+};
+
 struct run_model {
     char dir[PATH_MAX], id[256];
     bool have_job;
@@ -122,7 +126,8 @@ struct run_model {
     bool started;     /* its worker has said something */
 
     /* training */
-    struct run_series loss, speed, lr; /* by step */
+    struct run_series loss, speed, lr;        /* by step */
+    struct run_series compute, exposed, data; /* seconds of a step, where it tells of all three */
     struct run_series eval_loss, eval_accuracy;
     struct run_series loss_d, loss_g, d_real, d_fake; /* of a gan: its two losses, what D takes for real */
     long step, total_steps;                           /* total 0: not known */
@@ -172,16 +177,28 @@ struct run_model {
 
     struct run_reader *reader;
     bool attached; /* rundir_note_attached has been called */
+    struct run_index index;
+    struct run_model
+        *exact; /* of a long run opened quickly: reads all of it meanwhile; NULL: this is all of it */
 };
 
 /* For tests and pipes: a model of no directory, to which events are applied. */
 void run_model_init(struct run_model *m);
 /* Follows a run by its directory, its id or another name that rundir_find takes. */
 bool run_model_open(struct run_model *m, const char *run, struct error *e);
+/*
+ * The same for a screen: of a long run only the beginning, the end and samples between are read at once; the rest
+ * comes in by slices of some milliseconds, a slice a poll, until the model is what run_model_open's would be.
+ */
+bool run_model_open_quickly(struct run_model *m, const char *run, struct error *e);
+/* Whether more is to be read at once, and the share that has been (1: all). */
+bool run_model_reading(const struct run_model *m, double *share);
 void run_model_free(struct run_model *m);
 
 /* Takes in one event. */
 void run_model_apply(struct run_model *m, const json_t *event);
+/* Takes in the event of a line, plain ones without the JSON library; false: it is none. */
+bool run_model_apply_line(struct run_model *m, const char *line, size_t length);
 /* Reads what is new: at most `limit` events, and the status file. True: something has changed. */
 bool run_model_poll(struct run_model *m, int limit);
 
@@ -207,10 +224,5 @@ void run_model_state_text(const struct run_model *m, char *text, size_t size);
 /* Of a simulated run: the reason of that name; NULL: there is none. */
 const struct run_why *run_model_why(const struct run_model *m, const char *what);
 const struct run_op *run_model_op(const struct run_model *m, long op);
-
-bool run_series_add(struct run_series *s, double x, double y);
-void run_series_free(struct run_series *s);
-/* Smallest and largest finite y; false: none. */
-bool run_series_range(const struct run_series *s, double *lo, double *hi);
 
 #endif

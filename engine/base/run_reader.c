@@ -113,7 +113,7 @@ static bool fill(struct run_reader *r)
     return true;
 }
 
-json_t *run_reader_next(struct run_reader *r)
+bool run_reader_next_line(struct run_reader *r, const char **line, size_t *length)
 {
     r->line = NULL;
     for (;;) {
@@ -128,27 +128,71 @@ json_t *run_reader_next(struct run_reader *r)
                 r->next = r->filled;
             }
             if (!fill(r))
-                return NULL;
+                return false;
             continue;
         }
-        char *line = r->buffer + r->next;
-        size_t length = (size_t)(end - line);
+        char *from = r->buffer + r->next;
         r->next = r->searched = (size_t)(end - r->buffer) + 1;
         if (r->dropping) {
             r->dropping = false;
             continue;
         }
-        if (length == 0)
+        if (end == from)
             continue;
-        json_t *event = event_parse(line, length);
-        if (event && *event_name(event)) {
-            *end = 0;
-            r->line = line;
-            return event;
-        }
-        json_decref(event);
-        r->skipped++;
+        *end = 0;
+        r->line = *line = from;
+        *length = (size_t)(end - from);
+        return true;
     }
+}
+
+json_t *run_reader_event(struct run_reader *r, const char *line, size_t length)
+{
+    json_t *event = event_parse(line, length);
+    if (event && *event_name(event))
+        return event;
+    json_decref(event);
+    r->line = NULL;
+    r->skipped++;
+    return NULL;
+}
+
+json_t *run_reader_next(struct run_reader *r)
+{
+    const char *line;
+    size_t length;
+    while (run_reader_next_line(r, &line, &length)) {
+        json_t *event = run_reader_event(r, line, length);
+        if (event)
+            return event;
+    }
+    return NULL;
+}
+
+void run_reader_seek(struct run_reader *r, off_t offset)
+{
+    r->filled = r->searched = r->next = 0;
+    r->seen = -1;
+    r->line = NULL;
+    /* From the byte before: where that ends a line, the next one is whole. */
+    r->dropping = offset > 0;
+    r->base = offset > 0 ? offset - 1 : 0;
+}
+
+off_t run_reader_offset(const struct run_reader *r)
+{
+    return r->base + (off_t)r->next;
+}
+
+const char *run_reader_path(const struct run_reader *r)
+{
+    return r->path;
+}
+
+off_t run_reader_size(const struct run_reader *r)
+{
+    struct stat st;
+    return stat(r->path, &st) == 0 ? st.st_size : 0;
 }
 
 const char *run_reader_line(const struct run_reader *r)

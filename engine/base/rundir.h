@@ -15,6 +15,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <sys/types.h>
 
 enum { RUN_STREAM_VERSION = 1 };
 
@@ -90,6 +91,18 @@ long rundir_bucket_requested(const char *dir);
 struct run_reader;
 struct run_reader *run_reader_open(const char *dir, struct error *e); /* the file may not exist yet */
 json_t *run_reader_next(struct run_reader *reader); /* a new reference; NULL: nothing whole is there now */
+/*
+ * The same in two steps, for those who read plain lines by themselves (event_scan.h): the next line that is not empty,
+ * good until the next call, and the event in it (NULL: it is none, and counts as skipped).
+ */
+bool run_reader_next_line(struct run_reader *reader, const char **line, size_t *length);
+json_t *run_reader_event(struct run_reader *reader, const char *line, size_t length);
+/* Goes on with the first line that begins at `offset` or behind it. */
+void run_reader_seek(struct run_reader *reader, off_t offset);
+/* Where the next line begins, and how long the file is now. */
+off_t run_reader_offset(const struct run_reader *reader);
+off_t run_reader_size(const struct run_reader *reader);
+const char *run_reader_path(const struct run_reader *reader); /* of events.jsonl */
 /* The text of the line that run_reader_next returned last, without its newline; valid until the next call. */
 const char *run_reader_line(const struct run_reader *reader);
 long run_reader_skipped(const struct run_reader *reader);
