@@ -148,9 +148,13 @@ bool run_model_open_quickly(struct run_model *m, const char *run, struct error *
 
 bool run_model_reading(const struct run_model *m, double *share)
 {
-    double size = m->exact ? (double)run_reader_size(m->exact->reader) : 0;
-    *share = size > 0 ? (double)run_reader_offset(m->exact->reader) / size : 1;
-    return m->exact != NULL;
+    *share = 1;
+    if (!m->exact)
+        return false;
+    double size = (double)run_reader_size(m->exact->reader);
+    if (size > 0)
+        *share = (double)run_reader_offset(m->exact->reader) / size;
+    return true;
 }
 
 /* --- taking events in ---------------------------------------------------------------------------------------------- */
@@ -179,8 +183,8 @@ bool run_model_apply_line(struct run_model *m, const char *line, size_t length)
 static void note_step(struct run_index *index, double step, off_t offset)
 {
     if (!index->step) {
-        index->step = malloc(RUN_INDEX_MAX * sizeof *index->step);
-        index->offset = malloc(RUN_INDEX_MAX * sizeof *index->offset);
+        index->step = calloc(RUN_INDEX_MAX, sizeof *index->step);
+        index->offset = calloc(RUN_INDEX_MAX, sizeof *index->offset);
         index->stride = 1;
     }
     if (!index->step || !index->offset || index->seen++ % index->stride != 0)

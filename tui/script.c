@@ -85,8 +85,11 @@ static void ticks(struct script *s, double seconds, bool real)
 {
     for (double t = 0; t < seconds - 1e-9 && !app_ended(s->app); t += APP_TICK_S) {
         double step = seconds - t < APP_TICK_S ? seconds - t : APP_TICK_S;
-        if (real)
-            really_wait(step);
+        double end = timing_now() + step;
+        while (real && app_hurried(s->app) && !app_ended(s->app) && timing_now() < end)
+            app_tick(s->app);
+        if (real && timing_now() < end)
+            really_wait(end - timing_now());
         app_advance(s->app, step);
         app_tick(s->app);
     }
