@@ -5,11 +5,11 @@
 
 #include "tui/axis.h"
 #include "tui/plot.h"
+#include "tui/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MAX_DRAWN = 16, PATH_STEPS = 240, PATH_CELLS = 256 };
 
@@ -25,11 +25,6 @@ struct geometry {
     double row, col, rows, cols; /* centre and radii of the ellipse */
     struct rect node[MAX_DRAWN];
 };
-
-static int contributions(uint64_t set)
-{
-    return __builtin_popcountll(set);
-}
 
 /* Where on the ellipse the point `f` lies, ranks counting from 0 clockwise from the top (two: from the left). */
 static struct cell_at place(const struct geometry *g, double f)
@@ -94,40 +89,39 @@ static void geometry_fit(struct geometry *g, struct rect area)
     }
 }
 
-static enum role chunk_role(int chunk)
+enum role ring_chunk_role(int chunk)
 {
     return chunk < 0 ? ROLE_ACCENT : (enum role)(ROLE_SERIES1 + chunk % 6);
 }
 
-/* One chunk of one rank: a bar whose height says how many contributions are in it. */
-static void draw_chunk(struct canvas *c, int row, int col, int wide, int high, int chunk, int have, int ranks,
-                       bool hot)
+void ring_draw_chunk(struct canvas *c, struct rect at, int chunk, int have, int ranks, bool hot)
 {
-    int columns = wide > 2 ? wide - 1 : wide;
+    int columns = at.cols > 2 ? at.cols - 1 : at.cols, high = at.rows;
     bool complete = have >= ranks;
     int attributes = (complete ? ATTR_BOLD : 0) | (hot ? ATTR_REVERSE : 0);
-    enum role role = chunk_role(chunk);
+    enum role role = ring_chunk_role(chunk);
     if (!c->utf8) {
-        uint32_t glyph = complete ? '#' : have < 10 ? (uint32_t)('0' + have) : (uint32_t)('a' + have - 10);
-        for (int r = 0; r < high; r++)
-            for (int k = 0; k < columns; k++)
-                canvas_put(c, row + r, col + k, glyph, role, attributes);
+        uint32_t glyph = complete     ? '#'
+                         : have == 0  ? '.'
+                         : have < 10  ? (uint32_t)('0' + have)
+                         : have < 36 ? (uint32_t)('a' + have - 10)
+                                      : '+';
+        canvas_fill(c, (struct rect){at.row, at.col, high, columns}, glyph, role, attributes);
         return;
     }
     int eighths = complete ? 8 * high : (int)lround(8.0 * high * have / ranks);
-    eighths = eighths < 1 ? 1 : !complete && eighths > 8 * high - 1 ? 8 * high - 1 : eighths;
+    eighths = eighths < 1 && have > 0 ? 1 : !complete && eighths > 8 * high - 1 ? 8 * high - 1 : eighths;
     for (int r = 0; r < high; r++) {
         int n = eighths - 8 * (high - 1 - r);
         uint32_t glyph = n <= 0 ? ' ' : n >= 8 ? 0x2588 : 0x2580u + (uint32_t)n;
-        for (int k = 0; k < columns; k++)
-            canvas_put(c, row + r, col + k, glyph, role, attributes);
+        canvas_fill(c, (struct rect){at.row + r, at.col, 1, columns}, glyph, role, attributes);
     }
 }
 
-static const struct ring_message *sent_by(const struct ring_scene *s, int rank)
+const struct ring_message *ring_sent_by(const struct ring_scene *s, int rank)
 {
     const struct ring_model *m = s->model;
-    if (s->round >= m->rounds)
+    if (ring_over(s))
         return NULL;
     for (int i = m->first[s->round]; i < m->first[s->round + 1]; i++)
         if (m->messages[i].from == rank)
@@ -135,36 +129,27 @@ static const struct ring_message *sent_by(const struct ring_scene *s, int rank)
     return NULL;
 }
 
-static bool rank_complete(const struct ring_scene *s, int rank)
-{
-    const struct ring_model *m = s->model;
-    for (int k = 0; k < m->chunks; k++)
-        if (contributions(s->sets[rank * m->chunks + k]) < m->ranks)
-            return false;
-    return m->chunks > 0;
-}
-
 static void draw_node(struct canvas *c, const struct geometry *g, const struct ring_scene *s, int rank)
 {
     const struct ring_model *m = s->model;
     struct rect n = g->node[rank];
-    bool complete = rank_complete(s, rank);
+    bool complete = ring_model_complete(m, s->sets, rank);
     char label[24];
-    snprintf(label, sizeof label, "rank %d%s", rank, complete ? (c->utf8 ? " ✓" : " ok") : "");
+    snprintf(label, sizeof label, _("rank %d%s"), rank, complete ? (c->utf8 ? " ✓" : " ok") : "");
     int columns = text_columns(label), pad = columns < n.cols ? (n.cols - columns) / 2 : 0;
     canvas_text(c, n.row, n.col + pad, n.cols - pad, complete ? ROLE_GOOD : ROLE_TITLE, ATTR_BOLD, label);
     if (m->chunks < 1)
         return;
-    const struct ring_message *x = s->travel < 1 ? sent_by(s, rank) : NULL;
+    const struct ring_message *x = s->travel < 1 ? ring_sent_by(s, rank) : NULL;
     int bars = m->chunks * g->wide, left = n.col + (n.cols - bars - 2) / 2;
     for (int r = 0; r < g->high; r++) {
         canvas_put(c, n.row + 1 + r, left, c->utf8 ? 0x2595 : '[', ROLE_BORDER, 0);
         canvas_put(c, n.row + 1 + r, left + bars + 1 - (g->wide > 2), c->utf8 ? 0x258F : ']', ROLE_BORDER, 0);
     }
     for (int k = 0; k < m->chunks; k++) {
-        int have = contributions(s->sets[rank * m->chunks + k]), col = left + 1 + k * g->wide;
+        int have = ring_model_have(m, s->sets, rank, k), col = left + 1 + k * g->wide;
         bool hot = x && x->chunk == k;
-        draw_chunk(c, n.row + 1, col, g->wide, g->high, k, have, m->ranks, hot && !c->utf8);
+        ring_draw_chunk(c, (struct rect){n.row + 1, col, g->high, g->wide}, k, have, m->ranks, hot && !c->utf8);
         if (hot && c->utf8 && !g->counts && g->high == 1)
             for (int j = 0; j < (g->wide > 2 ? g->wide - 1 : g->wide); j++) {
                 struct cell *cell = &c->cells[(n.row + 1) * c->cols + col + j];
@@ -172,7 +157,7 @@ static void draw_node(struct canvas *c, const struct geometry *g, const struct r
                     cell->attributes |= ATTR_UNDERLINE;
             }
         if (g->counts)
-            canvas_format(c, n.row + 1 + g->high, col, g->wide, hot ? chunk_role(k) : ROLE_MUTED,
+            canvas_format(c, n.row + 1 + g->high, col, g->wide, hot ? ring_chunk_role(k) : ROLE_MUTED,
                           hot ? ATTR_BOLD | ATTR_UNDERLINE : 0, "%d", have);
     }
 }
@@ -228,12 +213,13 @@ static void draw_path(struct canvas *c, const struct geometry *g, const struct r
     int count = path_of(g, x, cells);
     if (count < 2)
         return;
-    if (x->stranger)
-        for (int i = 0; i < count; i++)
-            canvas_put(c, cells[i].row, cells[i].col, c->utf8 ? 0x2022 : 'x', ROLE_BAD, 0);
+    enum role role = x->faulty ? ROLE_BAD : ring_chunk_role(x->chunk);
+    uint32_t dot = x->faulty ? (c->utf8 ? 0x2022 : 'x') : (c->utf8 ? 0x00B7 : '.');
+    for (int i = 0; (x->far || x->faulty) && i < count; i++)
+        canvas_put(c, cells[i].row, cells[i].col, dot, role, 0);
     int end = count - 1, before = end > 2 ? end - 2 : 0;
     canvas_put(c, cells[end].row, cells[end].col, arrow(cells[before], cells[end], c->utf8),
-               x->stranger ? ROLE_BAD : chunk_role(x->chunk), ATTR_BOLD);
+               role, ATTR_BOLD);
 }
 
 /* The message itself, somewhere on its way. */
@@ -250,62 +236,8 @@ static void draw_message(struct canvas *c, const struct geometry *g, const struc
         snprintf(text, sizeof text, "%s", c->utf8 ? "●" : "o");
     else
         snprintf(text, sizeof text, "%d", x->chunk % 1000);
-    canvas_text(c, cells[at].row, cells[at].col, 3, x->stranger ? ROLE_BAD : chunk_role(x->chunk),
+    canvas_text(c, cells[at].row, cells[at].col, 3, x->faulty ? ROLE_BAD : ring_chunk_role(x->chunk),
                 ATTR_REVERSE | ATTR_BOLD, text);
-}
-
-static const char *phase_words(enum hop_phase phase)
-{
-    static const char *const words[HOP_PHASES] = {"reduce-scatter", "allgather", "reduce", "broadcast",
-                                                  "messages"};
-    return words[phase];
-}
-
-static bool over(const struct ring_scene *s)
-{
-    return s->round >= s->model->rounds;
-}
-
-void ring_sentence(const struct ring_scene *s, char *text, size_t size)
-{
-    const struct ring_model *m = s->model;
-    if (over(s)) {
-        bool all = m->chunks > 0;
-        for (int r = 0; r < m->ranks; r++)
-            all = all && rank_complete(s, r);
-        if (all && !strcmp(m->algo, "yours"))
-            snprintf(text, size,
-                     "All contributions have reached every rank; whether they were added, the check says.");
-        else if (all)
-            snprintf(text, size, "Every rank holds the whole sum: each chunk has all %d contributions.",
-                     m->ranks);
-        else if (m->chunks > 0)
-            snprintf(text, size, "No more messages, but some chunks lack contributions: no allreduce yet.");
-        else
-            snprintf(text, size, "No more messages: %d in all.", m->count);
-        return;
-    }
-    for (int i = m->first[s->round]; i < m->first[s->round + 1]; i++)
-        if (m->messages[i].stranger) {
-            snprintf(text, size, "Rank %d sends to rank %d, which is not its neighbour on the ring.",
-                     m->messages[i].from, m->messages[i].to);
-            return;
-        }
-    enum hop_phase phase = ring_model_phase(m, s->round);
-    if (phase == HOP_REDUCE_SCATTER)
-        snprintf(text, size, "Each rank sends one chunk to its right and adds the one from its left.");
-    else if (phase == HOP_ALLGATHER)
-        snprintf(text, size, "Each rank passes a complete chunk on to its right.");
-    else if (phase == HOP_REDUCE && strcmp(m->algo, "tree") != 0)
-        snprintf(text, size, "Ranks send their numbers to others, which add them to their own.");
-    else if (phase == HOP_REDUCE)
-        snprintf(text, size,
-                 "Of each pair one rank sends its whole sum to the other, which adds it to its own.");
-    else if (phase == HOP_BROADCAST)
-        snprintf(text, size, "The ranks that hold the whole sum pass it on, twice as many in each round.");
-    else
-        snprintf(text, size, "%d message%s under way.", m->first[s->round + 1] - m->first[s->round],
-                 m->first[s->round + 1] - m->first[s->round] == 1 ? "" : "s");
 }
 
 static void centred(struct canvas *c, struct rect area, int row, enum role role, int attributes,
@@ -316,66 +248,16 @@ static void centred(struct canvas *c, struct rect area, int row, enum role role,
         canvas_text(c, row, area.col + pad, area.cols - pad, role, attributes, text);
 }
 
-/* Shared by the centre and the list: "round 2 of 6", bytes, times. */
-struct figures {
-    char phase[48], round[48], bytes[80], formula[64], really[64], shown[64];
-};
-
-static void figures_of(const struct ring_scene *s, struct figures *f)
-{
-    const struct ring_model *m = s->model;
-    char a[24], b[24];
-    snprintf(f->phase, sizeof f->phase, "%s", over(s) ? "done" : phase_words(ring_model_phase(m, s->round)));
-    if (over(s))
-        snprintf(f->round, sizeof f->round, "%d rounds, %d messages", m->rounds, m->count);
-    else
-        snprintf(f->round, sizeof f->round, "round %d of %d", s->round + 1, m->rounds);
-    format_bytes(ring_model_bytes(m, s->round + (s->travel >= 1)) / m->ranks, a, sizeof a);
-    f->formula[0] = '\0';
-    if (m->buffer_bytes > 0) {
-        /* In a tree it is the mean over the ranks: rank 0 sends more, a leaf the buffer once. */
-        double whole = m->total_bytes / m->ranks, ring = ring_expected_bytes(m->ranks, m->buffer_bytes);
-        bool as_ring = !strcmp(m->algo, "yours") || fabs(whole - ring) <= 0.01 * ring;
-        format_bytes(as_ring ? ring : whole, b, sizeof b);
-        snprintf(f->bytes, sizeof f->bytes, "%s of %s sent a rank%s", a, b, m->tree ? " (mean)" : "");
-        format_bytes(m->buffer_bytes, b, sizeof b);
-        if (as_ring) /* everyone and recursive_doubling send more */
-            snprintf(f->formula, sizeof f->formula, "2(N-1)/N of %s, N = %d", b, m->ranks);
-    } else {
-        snprintf(f->bytes, sizeof f->bytes, "%s sent a rank", a);
-    }
-    double real = over(s) ? NAN : ring_model_duration(m, s->round);
-    if (over(s)) {
-        double t0 = INFINITY, t1 = -INFINITY;
-        for (int i = 0; i < m->count; i++) {
-            t0 = fmin(t0, m->messages[i].t0);
-            t1 = fmax(t1, m->messages[i].t1);
-        }
-        real = t1 - t0;
-    }
-    format_seconds(real, a, sizeof a);
-    snprintf(f->really, sizeof f->really, "%s: %s", s->simulated ? "simulated" : "really", a);
-    format_seconds(s->shown_s, b, sizeof b);
-    if (over(s))
-        f->shown[0] = '\0';
-    else if (s->paused)
-        snprintf(f->shown, sizeof f->shown, "here: paused");
-    else if (real > 0)
-        snprintf(f->shown, sizeof f->shown, "here: %s, %.0f times slower", b, s->shown_s / real);
-    else
-        snprintf(f->shown, sizeof f->shown, "here: %s", b);
-}
-
 static void draw_centre(struct canvas *c, const struct geometry *g, const struct ring_scene *s)
 {
-    struct figures f;
-    figures_of(s, &f);
+    struct ring_figures f;
+    ring_figures_of(s, &f);
     int half = (int)(g->cols * 0.72) - g->node_cols / 2;
     half = half < 15 ? 15 : half > 30 ? 30 : half;
     struct rect r = {(int)lround(g->row) - 4, (int)lround(g->col) - half, 9, 2 * half + 1};
     bool tall = g->rows >= 8;
     int row = r.row + (tall ? 0 : 2);
-    centred(c, r, row++, over(s) ? ROLE_GOOD : ROLE_ACCENT, ATTR_BOLD, f.phase);
+    centred(c, r, row++, ring_over(s) ? ROLE_GOOD : ROLE_ACCENT, ATTR_BOLD, f.phase);
     centred(c, r, row++, ROLE_TEXT, 0, f.round);
     if (tall) {
         int cols = r.cols > 34 ? 34 : r.cols;
@@ -395,8 +277,8 @@ static void draw_centre(struct canvas *c, const struct geometry *g, const struct
 static void draw_list(struct canvas *c, struct rect area, const struct ring_scene *s)
 {
     const struct ring_model *m = s->model;
-    struct figures f;
-    figures_of(s, &f);
+    struct ring_figures f;
+    ring_figures_of(s, &f);
     canvas_format(c, area.row, area.col, area.cols, ROLE_ACCENT, ATTR_BOLD, "%s, %s", f.phase, f.round);
     canvas_text(c, area.row + 1, area.col, area.cols, ROLE_TEXT, 0, f.bytes);
     int rows = area.rows - 4, left = area.col + 4;
@@ -405,107 +287,58 @@ static void draw_list(struct canvas *c, struct rect area, const struct ring_scen
         int row = area.row + 2 + r;
         bool cut = r == rows - 1 && m->ranks > rows;
         if (cut) {
-            canvas_format(c, row, area.col, area.cols, ROLE_MUTED, 0, "and %d more ranks", m->ranks - r);
+            canvas_format(c, row, area.col, area.cols, ROLE_MUTED, 0, _("and %d more ranks"), m->ranks - r);
             break;
         }
-        canvas_format(c, row, area.col, 4, rank_complete(s, r) ? ROLE_GOOD : ROLE_TITLE, ATTR_BOLD, "%3d", r);
+        canvas_format(c, row, area.col, 4, ring_model_complete(m, s->sets, r) ? ROLE_GOOD : ROLE_TITLE, ATTR_BOLD, "%3d", r);
         for (int k = 0; k < chunks; k++)
-            draw_chunk(c, row, left + k, 1, 1, k, contributions(s->sets[r * m->chunks + k]), m->ranks, false);
-        const struct ring_message *x = sent_by(s, r);
+            ring_draw_chunk(c, (struct rect){row, left + k, 1, 1}, k, ring_model_have(m, s->sets, r, k), m->ranks, false);
+        const struct ring_message *x = ring_sent_by(s, r);
         if (!x)
             continue;
         int col = left + (chunks > 0 ? chunks + 1 : 0);
-        enum role role = x->stranger ? ROLE_BAD : chunk_role(x->chunk);
+        enum role role = x->faulty ? ROLE_BAD : ring_chunk_role(x->chunk);
         if (x->chunk >= 0)
             canvas_format(c, row, col, area.col + area.cols - col, role, 0, "%d %s %d%s", x->chunk,
-                          c->utf8 ? "→" : "->", x->to, x->stranger ? " no neighbour" : "");
+                          c->utf8 ? "→" : "->", x->to, x->stranger ? _(" no neighbour") : x->faulty ? _(" wrong") : "");
         else
             canvas_format(c, row, col, area.col + area.cols - col, role, 0, "%s %d%s", c->utf8 ? "→" : "->",
-                          x->to, x->stranger ? " no neighbour" : "");
+                          x->to, x->stranger ? _(" no neighbour") : x->faulty ? _(" wrong") : "");
     }
     canvas_format(c, area.row + area.rows - 2, area.col, area.cols, ROLE_MUTED, 0, "%s %s", f.really,
                   f.shown);
 }
 
-/* What a ring costs each rank, and what it would cost if everybody sent everything to everybody. */
-static void draw_budget(struct canvas *c, struct rect in, int row, const struct ring_scene *s)
+enum ring_layout ring_layout_of(const struct ring_scene *s)
 {
-    const struct ring_model *m = s->model;
-    char bytes[24];
-    int n = m->ranks, done = s->round + (s->travel >= 1 && !over(s));
-    canvas_hline(c, row++, in.col, in.cols, ROLE_BORDER);
-    canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, "What each rank sends in all");
-    canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, "2(N-1)     = %d messages, %d sent",
-                  2 * (n - 1), done);
-    format_bytes(ring_expected_bytes(n, m->buffer_bytes), bytes, sizeof bytes);
-    canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, "2(N-1)/N S = %s", bytes);
-    canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, "All to all, for comparison");
-    format_bytes((n - 1) * m->buffer_bytes, bytes, sizeof bytes);
-    canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, "(N-1) S    = %s", bytes);
-    format_bytes(m->buffer_bytes, bytes, sizeof bytes);
-    canvas_format(c, row, in.col + 1, in.cols - 1, ROLE_MUTED, 0, "N = %d ranks, S = %s", n, bytes);
-}
-
-/* The messages of the round in words, and what the heights mean. */
-static void draw_panel(struct canvas *c, struct rect area, const struct ring_scene *s)
-{
-    const struct ring_model *m = s->model;
-    struct rect in = canvas_box(c, area, "This round", ROLE_BORDER);
-    in = rect_inset(in, 0, 1);
-    int row = in.row, end = in.row + in.rows - 9;
-    if (!over(s))
-        for (int i = m->first[s->round]; i < m->first[s->round + 1] && row < end; i++) {
-            const struct ring_message *x = &m->messages[i];
-            char bytes[24], time[24], chunk[24] = "";
-            format_bytes(x->bytes, bytes, sizeof bytes);
-            format_seconds(x->t1 - x->t0, time, sizeof time);
-            if (x->chunk >= 0)
-                snprintf(chunk, sizeof chunk, "chunk %d", x->chunk);
-            canvas_format(c, row, in.col, in.cols, x->stranger ? ROLE_BAD : ROLE_TEXT, 0, "%2d %s %-2d",
-                          x->from, c->utf8 ? "→" : ">", x->to);
-            canvas_text(c, row, in.col + 9, 9, x->stranger ? ROLE_BAD : chunk_role(x->chunk), ATTR_BOLD,
-                        chunk);
-            canvas_format(c, row, in.col + 18, in.cols - 18, ROLE_TEXT, 0, "%9s", bytes);
-            canvas_format(c, row, in.col + 28, in.cols - 28, ROLE_MUTED, 0, "%8s", time);
-            row++;
-        }
-    else
-        canvas_text(c, row, in.col, in.cols, ROLE_GOOD, 0, "No more messages.");
-    if (m->ring && m->buffer_bytes > 0 && row + 9 < end)
-        draw_budget(c, in, row + 1, s);
-    row = in.row + in.rows - 7;
-    canvas_hline(c, row++, in.col, in.cols, ROLE_BORDER);
-    canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, "What a rank holds of each chunk");
-    int steps[3] = {1, (m->ranks + 1) / 2, m->ranks};
-    const char *words[3] = {"its own numbers only", "a sum of some ranks'", "the complete sum"};
-    for (int i = 0; i < 3; i++) {
-        if (i == 1 && m->ranks < 3)
-            continue;
-        draw_chunk(c, row, in.col + 1, 1, 1, 0, steps[i], m->ranks, false);
-        canvas_format(c, row, in.col + 4, in.cols - 4, ROLE_TEXT, 0, "%d of %d: %s", steps[i], m->ranks,
-                      words[i]);
-        row++;
-    }
+    if (s->layout != RING_AUTO && s->model->ranks <= MAX_DRAWN)
+        return s->layout;
+    return s->model->claims_ring && s->model->ranks <= MAX_DRAWN ? RING_AROUND : RING_ROWS;
 }
 
 void ring_draw(struct canvas *c, struct rect area, const struct ring_scene *s)
 {
     const struct ring_model *m = s->model;
-    char sentence[160];
-    ring_sentence(s, sentence, sizeof sentence);
+    char sentence[300];
+    bool bad = ring_sentence(s, sentence, sizeof sentence);
     struct rect caption = rect_cut_rows(&area, -1);
-    bool bad = m->strangers && strstr(sentence, "neighbour on") != NULL;
-    bool compact = area.cols < 60 || area.rows < 15 || m->ranks > MAX_DRAWN || m->ranks < 2;
+    bool rows = ring_layout_of(s) == RING_ROWS;
+    bool compact = !rows && (area.cols < 60 || area.rows < 15 || m->ranks < 2);
     if (compact)
         draw_list(c, (struct rect){area.row, area.col, area.rows + 1, area.cols}, s);
-    canvas_text(c, caption.row, caption.col, caption.cols, bad ? ROLE_BAD : ROLE_TEXT, 0, sentence);
+    canvas_format(c, caption.row, caption.col, caption.cols, bad ? ROLE_BAD : ROLE_TEXT, bad ? ATTR_BOLD : 0, "%s%s",
+                  bad ? (c->utf8 ? "✗ " : "! ") : "", sentence);
     if (compact)
         return;
     if (area.cols >= 120)
-        draw_panel(c, rect_cut_cols(&area, -42), s);
+        ring_draw_panel(c, rect_cut_cols(&area, -42), s);
+    if (rows) {
+        ring_draw_rows(c, area, s);
+        return;
+    }
     struct geometry g = {.ranks = m->ranks, .chunks = m->chunks};
     geometry_fit(&g, area);
-    int first = over(s) ? 0 : m->first[s->round], last = over(s) ? 0 : m->first[s->round + 1];
+    int first = ring_over(s) ? 0 : m->first[s->round], last = ring_over(s) ? 0 : m->first[s->round + 1];
     draw_track(c, &g);
     for (int i = first; i < last; i++)
         draw_path(c, &g, &m->messages[i]);

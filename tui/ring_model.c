@@ -1,5 +1,7 @@
 #include "tui/ring_model.h"
 
+#include "engine/spec/cost.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +25,16 @@ static int by_round(const void *a, const void *b)
 }
 
 /*
- * Whether the rounds that are said can be taken: every message has one, and in a round a rank sends to one rank and
- * receives from one. (In a rank script the number only counts a rank's own messages.)
+ * Whether the rounds that are said can be taken: every message has one. A learner's script counts each rank's own messages:
+ * that makes rounds where in each a rank sends to one rank and receives from one.
  */
-static bool rounds_said(const struct run_op *op)
+static bool rounds_said(const struct ring_model *m, const struct run_op *op)
 {
     for (int i = 0; i < op->count; i++) {
         const struct run_hop *x = &op->hops[i];
-        if (x->hop < 0 || x->phase == HOP_OTHER)
+        if (x->hop < 0 || x->hop > 4 * op->count + 64 || x->phase == HOP_OTHER)
             return false;
-        for (int k = 0; k < i; k++) {
+        for (int k = 0; m->yours && k < i; k++) {
             const struct run_hop *y = &op->hops[k];
             if (y->hop == x->hop && y->phase == x->phase && (y->from == x->from) != (y->to == x->to))
                 return false;
@@ -52,7 +54,7 @@ static void take_rounds(struct ring_model *m, const struct run_op *op)
         if (h->phase == HOP_ALLGATHER && (first < 0 || h->hop < first))
             first = h->hop;
     }
-    int shift = last >= 0 && first >= 0 && first <= last ? last + 1 - first : 0;
+    int shift = first == 0 && last >= 0 ? last + 1 : 0;
     for (int i = 0; i < op->count; i++)
         m->messages[i].round = op->hops[i].hop + (op->hops[i].phase == HOP_ALLGATHER ? shift : 0);
 }
@@ -76,8 +78,8 @@ static void infer_rounds(struct ring_model *m)
     }
 }
 
-/* Segments of one transfer become one message; rounds are numbered without gaps. */
-static void merge(struct ring_model *m)
+/* Segments of one transfer become one message; rounds that were not said are numbered without gaps. */
+static void merge(struct ring_model *m, bool said)
 {
     qsort(m->messages, (size_t)m->count, sizeof *m->messages, by_round);
     int kept = 0;
@@ -101,9 +103,10 @@ static void merge(struct ring_model *m)
         if (i == 0 || m->messages[i].round != previous)
             number++;
         previous = m->messages[i].round;
-        m->messages[i].round = number;
+        if (!said)
+            m->messages[i].round = number;
     }
-    m->rounds = number + 1;
+    m->rounds = said ? previous + 1 : number + 1;
 }
 
 static bool index_rounds(struct ring_model *m)
@@ -113,6 +116,8 @@ static bool index_rounds(struct ring_model *m)
         return false;
     for (int i = 0; i < m->count; i++)
         m->first[m->messages[i].round + 1] = i + 1;
+    for (int k = 0; k < m->rounds; k++) /* a round that has none */
+        m->first[k + 1] = m->first[k + 1] > m->first[k] ? m->first[k + 1] : m->first[k];
     return true;
 }
 
@@ -141,10 +146,54 @@ static bool on_tree(enum hop_phase phase)
     return phase == HOP_REDUCE || phase == HOP_BROADCAST;
 }
 
-bool ring_model_build(struct ring_model *m, const struct run_op *op, struct error *e)
+/* Whether its ranks are to send to neighbours only: of the learner's that is the exercise. */
+static bool claims_ring(const struct ring_model *m)
 {
-    *m = (struct ring_model){.op = op->op, .ranks = op->ranks, .count = op->count, .ring = true};
+    const char *algo = collective_algo(m->collective);
+    return m->yours || (algo && strcmp(algo, "ring") == 0) || strcmp(m->algo, "ring") == 0 ||
+           strncmp(m->algo, "ring_segmented", 14) == 0;
+}
+
+static void describe(struct ring_model *m, const struct run_op *op)
+{
+    m->op = op->op;
+    m->ranks = op->ranks;
     memcpy(m->algo, op->algo, sizeof m->algo);
+    m->yours = strcmp(m->algo, "yours") == 0;
+    m->collective = collective_named(m->algo);
+    if (m->collective == COLLECTIVES)
+        m->collective = ALLREDUCE;
+    m->claims_ring = claims_ring(m);
+    m->tree = on_tree(op->hops[0].phase);
+}
+
+static void take_messages(struct ring_model *m, const struct run_op *op)
+{
+    for (int i = 0; i < op->count; i++) {
+        const struct run_hop *h = &op->hops[i];
+        bool far = !neighbours(h->from, h->to, op->ranks);
+        m->messages[i] = (struct ring_message){
+            .phase = h->phase,
+            .from = h->from,
+            .to = h->to,
+            .chunk = h->chunk,
+            .bytes = h->bytes,
+            .t0 = h->t0,
+            .t1 = h->t1,
+            .far = far,
+            .stranger = far && m->claims_ring,
+        };
+        if (h->chunk >= m->chunks && h->chunk < 4 * RING_MAX_RANKS)
+            m->chunks = h->chunk + 1;
+    }
+    /* A ring has as many chunks as ranks, though an empty one is never sent. */
+    if ((m->claims_ring || m->collective == ALLTOALL) && m->chunks > 0 && m->chunks < m->ranks)
+        m->chunks = m->ranks;
+}
+
+bool ring_model_build(struct ring_model *m, const struct run_op *op, bool whole, struct error *e)
+{
+    *m = (struct ring_model){.count = op->count, .ring = true};
     if (op->count < 1)
         return error_set(e, ERROR_INPUT,
                          "this operation has no messages: a single rank has nobody to send to");
@@ -154,40 +203,26 @@ bool ring_model_build(struct ring_model *m, const struct run_op *op, struct erro
     m->messages = calloc((size_t)op->count, sizeof *m->messages);
     if (!m->messages)
         return error_set(e, ERROR_FAILED, "out of memory");
-    for (int i = 0; i < op->count; i++) {
-        const struct run_hop *h = &op->hops[i];
-        m->messages[i] = (struct ring_message){
-            .phase = h->phase,
-            .from = h->from,
-            .to = h->to,
-            .chunk = h->chunk,
-            .bytes = h->bytes,
-            .t0 = h->t0,
-            .t1 = h->t1,
-            .stranger = !on_tree(h->phase) && !neighbours(h->from, h->to, op->ranks),
-        };
-        if (h->chunk >= m->chunks && h->chunk < 4 * RING_MAX_RANKS)
-            m->chunks = h->chunk + 1;
-    }
-    /* A ring has as many chunks as ranks, though an empty one is never sent; a tree sends the buffer whole. */
-    m->tree = on_tree(op->hops[0].phase);
-    if (!m->tree && m->chunks > 0 && m->chunks < m->ranks)
-        m->chunks = m->ranks;
-    if (rounds_said(op))
+    describe(m, op);
+    take_messages(m, op);
+    bool said = rounds_said(m, op);
+    if (said)
         take_rounds(m, op);
     else
         infer_rounds(m);
-    merge(m);
+    merge(m, said);
     if (!index_rounds(m)) {
         ring_model_free(m);
         return error_set(e, ERROR_FAILED, "out of memory");
     }
     for (int i = 0; i < m->count; i++) {
         m->strangers += m->messages[i].stranger;
+        m->ring = m->ring && !m->messages[i].far;
         m->total_bytes += m->messages[i].bytes;
     }
-    m->ring = !m->tree && m->strangers == 0;
+    m->ring = !m->tree && m->ring;
     m->buffer_bytes = buffer_of(m);
+    ring_faults_find(m, whole);
     return true;
 }
 
@@ -200,11 +235,33 @@ void ring_model_free(struct ring_model *m)
     *m = (struct ring_model){0};
 }
 
-void ring_model_state(const struct ring_model *m, int round, uint64_t *sets)
+static uint64_t bit(int rank)
+{
+    return UINT64_C(1) << rank;
+}
+
+static void begin_state(const struct ring_model *m, uint64_t *sets)
 {
     for (int r = 0; r < m->ranks; r++)
         for (int c = 0; c < m->chunks; c++)
-            sets[r * m->chunks + c] = UINT64_C(1) << r;
+            sets[r * m->chunks + c] = m->collective == ALLGATHER && c != r ? 0 : bit(r);
+}
+
+static void receive(const struct ring_model *m, const struct ring_message *x, uint64_t carried,
+                    uint64_t *sets)
+{
+    if (x->phase == HOP_ALLTOALL) {
+        if (x->from < m->chunks)
+            sets[x->to * m->chunks + x->from] = bit(x->from);
+        return;
+    }
+    uint64_t *set = &sets[x->to * m->chunks + x->chunk];
+    *set = x->phase == HOP_ALLGATHER || x->phase == HOP_BROADCAST ? carried : *set | carried;
+}
+
+void ring_model_state(const struct ring_model *m, int round, uint64_t *sets)
+{
+    begin_state(m, sets);
     if (!m->chunks || round <= 0)
         return;
     /* All messages of a round carry what was there before it. */
@@ -216,15 +273,37 @@ void ring_model_state(const struct ring_model *m, int round, uint64_t *sets)
             const struct ring_message *x = &m->messages[i];
             carried[i] = x->chunk >= 0 && x->chunk < m->chunks ? sets[x->from * m->chunks + x->chunk] : 0;
         }
-        for (int i = m->first[k]; i < m->first[k + 1]; i++) {
-            const struct ring_message *x = &m->messages[i];
-            if (x->chunk < 0 || x->chunk >= m->chunks)
-                continue;
-            uint64_t *set = &sets[x->to * m->chunks + x->chunk];
-            *set = x->phase == HOP_ALLGATHER || x->phase == HOP_BROADCAST ? carried[i] : *set | carried[i];
-        }
+        for (int i = m->first[k]; i < m->first[k + 1]; i++)
+            if (m->messages[i].chunk >= 0 && m->messages[i].chunk < m->chunks)
+                receive(m, &m->messages[i], carried[i], sets);
     }
     free(carried);
+}
+
+int ring_model_have(const struct ring_model *m, const uint64_t *sets, int rank, int chunk)
+{
+    uint64_t set = sets[rank * m->chunks + chunk], wanted = 0;
+    switch (m->collective) {
+    case BROADCAST: wanted = bit(0); break;
+    case ALLGATHER:
+    case ALLTOALL: wanted = chunk < m->ranks ? bit(chunk) : 0; break;
+    case ALLREDUCE:
+    case REDUCE:
+    case REDUCE_SCATTER:
+    case BARRIER:
+    case COLLECTIVES: return __builtin_popcountll(set);
+    }
+    return set == wanted ? m->ranks : 0;
+}
+
+bool ring_model_complete(const struct ring_model *m, const uint64_t *sets, int rank)
+{
+    if (m->collective == REDUCE && rank != 0)
+        return false; /* it has nothing at the end */
+    for (int k = 0; k < m->chunks; k++)
+        if ((m->collective != REDUCE_SCATTER || k == rank) && ring_model_have(m, sets, rank, k) < m->ranks)
+            return false;
+    return m->chunks > 0;
 }
 
 double ring_model_bytes(const struct ring_model *m, int round)
@@ -233,6 +312,34 @@ double ring_model_bytes(const struct ring_model *m, int round)
     for (int i = 0; i < m->count && m->messages[i].round < round; i++)
         sum += m->messages[i].bytes;
     return sum;
+}
+
+double ring_model_path_bytes(const struct ring_model *m, int round)
+{
+    double sum = 0;
+    for (int k = 0; k < round && k < m->rounds; k++) {
+        double sent[RING_MAX_RANKS] = {0}, got[RING_MAX_RANKS] = {0}, most = 0;
+        for (int i = m->first[k]; i < m->first[k + 1]; i++) {
+            const struct ring_message *x = &m->messages[i];
+            sent[x->from] += x->bytes;
+            got[x->to] += x->bytes;
+            most = fmax(most, fmax(sent[x->from], got[x->to]));
+        }
+        sum += most;
+    }
+    return sum;
+}
+
+double ring_model_formula_bytes(const struct ring_model *m, const char **text)
+{
+    static const struct cost_link bytes_alone = {.beta = 1};
+    const char *name = m->yours ? "ring" : m->algo;
+    size_t length = strcspn(name, ":");
+    *text = NULL;
+    for (int i = 0; cost_formula(i); i++)
+        if (strlen(cost_formula(i)->algo) == length && !strncmp(cost_formula(i)->algo, name, length))
+            *text = cost_formula(i)->text;
+    return *text && m->buffer_bytes > 0 ? cost_seconds(&bytes_alone, name, m->ranks, m->buffer_bytes) : NAN;
 }
 
 double ring_model_duration(const struct ring_model *m, int round)

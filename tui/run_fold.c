@@ -273,6 +273,8 @@ static void fold_hop(struct run_model *m, const json_t *event)
                  : !strcmp(phase, "allgather")    ? HOP_ALLGATHER
                  : !strcmp(phase, "reduce")       ? HOP_REDUCE
                  : !strcmp(phase, "broadcast")    ? HOP_BROADCAST
+                 : !strcmp(phase, "alltoall")     ? HOP_ALLTOALL
+                 : !strcmp(phase, "barrier")      ? HOP_BARRIER
                                                   : HOP_OTHER,
         .hop = (int)event_integer(event, "hop", -1),
         .from = from,

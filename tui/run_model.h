@@ -27,7 +27,16 @@ struct run_rank {
     bool straggler; /* computes much longer than the others, who wait for it in the allreduce */
 };
 
-enum hop_phase { HOP_REDUCE_SCATTER, HOP_ALLGATHER, HOP_REDUCE, HOP_BROADCAST, HOP_OTHER, HOP_PHASES };
+enum hop_phase {
+    HOP_REDUCE_SCATTER,
+    HOP_ALLGATHER,
+    HOP_REDUCE,
+    HOP_BROADCAST,
+    HOP_ALLTOALL,
+    HOP_BARRIER,
+    HOP_OTHER, /* not said */
+    HOP_PHASES
+};
 
 struct run_hop {
     enum hop_phase phase;
