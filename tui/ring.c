@@ -1,14 +1,17 @@
 /*
- * ring.c - the ring view: a sampled operation of a run, hop by hop in slow motion.
+ * ring.c - the ring view: a sampled operation of a run, hop by hop in slow motion; or any algorithm from its schedule.
  *
- * The argument is a run. The picture moves only while something plays: how many frames a second depends on how
+ * The argument is a run, or "schedule" or "schedule:RANKS:ALGORITHM": then no run is needed, and every screen says that it
+ * shows what the schedule says. `a` and `n` go from a run's operation to the schedules, `o` back. The picture moves only while something plays: how many frames a second depends on how
  * many messages move, so that a slow line is not flooded (each moving message costs some 45 bytes a frame).
  */
+#include "engine/spec/cost.h"
 #include "tui/app.h"
 #include "tui/axis.h"
 #include "tui/ring_draw.h"
 #include "tui/ring_model.h"
 #include "tui/run_view.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -24,29 +27,63 @@
 #define POLL_S 0.2
 enum { EVENTS_A_POLL = 8000 };
 
-enum { ACT_PAUSE = 1, ACT_STEP, ACT_BACK, ACT_FASTER, ACT_SLOWER, ACT_RESTART, ACT_OPERATION, ACT_LIVE };
+enum {
+    ACT_PAUSE = 1,
+    ACT_STEP,
+    ACT_BACK,
+    ACT_FASTER,
+    ACT_SLOWER,
+    ACT_RESTART,
+    ACT_END,
+    ACT_OPERATION,
+    ACT_LIVE,
+    ACT_ALGO,
+    ACT_ALGO_BACK,
+    ACT_MORE,
+    ACT_FEWER,
+    ACT_BYTES,
+    ACT_LAYOUT
+};
 
 static const struct key_binding ring_keys[] = {
-    {' ', ACT_PAUSE, "pause", "pause or go on"},
-    {'.', ACT_STEP, "step", "one round on"},
+    {' ', ACT_PAUSE, N_("pause"), N_("pause or go on")},
+    {'.', ACT_STEP, N_("step"), N_("one round on")},
     {KEY_CODE_RIGHT, ACT_STEP, NULL, NULL},
-    {KEY_CODE_LEFT, ACT_BACK, "back", "one round back"},
-    {'+', ACT_FASTER, "speed", "faster"},
+    {KEY_CODE_LEFT, ACT_BACK, N_("back"), N_("one round back")},
+    {'+', ACT_FASTER, N_("speed"), N_("faster")},
     {'=', ACT_FASTER, NULL, NULL},
-    {'-', ACT_SLOWER, "speed", "slower"},
-    {KEY_CODE_HOME, ACT_RESTART, "restart", "from the first round"},
+    {'-', ACT_SLOWER, N_("speed"), N_("slower")},
+    {'a', ACT_ALGO, N_("algorithm"),
+     N_("from its schedule, without a run: the next algorithm or collective")},
+    {'A', ACT_ALGO_BACK, NULL, N_("the algorithm or collective before")},
+    {'n', ACT_MORE, N_("ranks"), N_("from its schedule: a rank more")},
+    {'N', ACT_FEWER, NULL, N_("a rank fewer")},
+    {'b', ACT_BYTES, NULL, N_("from its schedule: a larger buffer; after the largest, the smallest")},
+    {'o', ACT_OPERATION, N_("next op"), N_("the run's next sampled operation")},
+    {'l', ACT_LAYOUT, N_("layout"), N_("ranks around a ring, or side by side with all rounds")},
+    {'f', ACT_LIVE, N_("live"), N_("follow the run: always its latest operation")},
+    {KEY_CODE_HOME, ACT_RESTART, NULL, N_("from the first round")},
     {'0', ACT_RESTART, NULL, NULL},
-    {'o', ACT_OPERATION, "next op", "the next sampled operation"},
-    {'f', ACT_LIVE, "live", "follow the run: always its latest operation"},
+    {KEY_CODE_END, ACT_END, NULL, N_("after the last round")},
     {0, 0, NULL, NULL},
 };
 
+enum { SCHEDULE_RANKS = 8, NAME = 32 };
+static const double BUFFERS[] = {4096, 65536, 1048576, 16777216, 268435456};
+
 struct ring_view {
     struct run_model run;
+    bool has_run;
     struct ring_model ring;
     bool built;
     long op;         /* which one is shown */
     int built_count; /* its messages when the model was built */
+    bool built_whole;
+    bool schedule; /* what is shown comes from a schedule */
+    char algo[NAME];
+    int ranks;  /* of the schedule */
+    int buffer; /* in BUFFERS */
+    enum ring_layout layout;
     int round;
     double travelled; /* share of the round's time that has passed */
     double speed;
@@ -66,13 +103,21 @@ static void drop(struct ring_view *v)
     v->built = false;
 }
 
+/* Whether no more messages of it can come: the run is over, or another operation followed. */
+static bool is_whole(const struct ring_view *v, const struct run_op *op)
+{
+    return v->schedule || run_model_ended(&v->run) || op->op != v->run.ops[v->run.op_count - 1].op;
+}
+
 static bool build(struct ring_view *v, const struct run_op *op)
 {
     drop(v);
     struct error e = {0};
     v->op = op->op;
     v->built_count = op->count;
-    if (!ring_model_build(&v->ring, op, &e)) {
+    v->built_whole = is_whole(v, op);
+    v->why[0] = '\0';
+    if (!ring_model_build(&v->ring, op, v->built_whole, &e)) {
         snprintf(v->why, sizeof v->why, "%s.", e.text);
         return false;
     }
@@ -90,6 +135,22 @@ static void start(struct ring_view *v, const struct run_op *op)
     v->ended = 0;
     v->frame = 0;
     build(v, op);
+}
+
+/* The schedule of v->algo for v->ranks. */
+static void start_schedule(struct ring_view *v)
+{
+    struct run_op op;
+    struct error e = {0};
+    v->schedule = true;
+    v->live = false;
+    if (ring_schedule_op(&op, v->algo, v->ranks, BUFFERS[v->buffer], &cost_default_network, &e)) {
+        start(v, &op);
+        free(op.hops);
+        return;
+    }
+    drop(v);
+    snprintf(v->why, sizeof v->why, "%s.", e.text);
 }
 
 static double bytes_of(const struct run_op *op)
@@ -120,16 +181,30 @@ static const struct run_op *most_telling(const struct run_model *m)
 /* An operation whose messages are still being written waits until it is followed or the run is still. */
 static bool refresh(struct ring_view *v)
 {
-    if (!v->run.op_count)
+    if (!v->run.op_count || v->schedule)
         return false;
     const struct run_op *latest = &v->run.ops[v->run.op_count - 1], *shown = run_model_op(&v->run, v->op);
     if (!v->built) {
         start(v, v->live ? latest : most_telling(&v->run));
         return true;
     }
-    if (shown && shown->count != v->built_count)
+    if (shown && (shown->count != v->built_count || is_whole(v, shown) != v->built_whole))
         return build(v, shown);
     return false;
+}
+
+/* "schedule:8:halving_doubling"; false: the argument is a run. */
+static bool asks_for_schedule(struct ring_view *v, const char *argument)
+{
+    int used = 0;
+    if (argument && strncmp(argument, "schedule", 8) != 0)
+        return false;
+    if (argument && (sscanf(argument, "schedule:%d:%n", &v->ranks, &used) < 1 || v->ranks < 2 ||
+                     v->ranks > RING_MAX_RANKS))
+        v->ranks = SCHEDULE_RANKS;
+    if (used)
+        snprintf(v->algo, sizeof v->algo, "%s", argument + used);
+    return true;
 }
 
 static void *ring_open(struct app *app, const char *argument, struct error *e)
@@ -139,12 +214,21 @@ static void *ring_open(struct app *app, const char *argument, struct error *e)
         error_set(e, ERROR_FAILED, "out of memory");
         return NULL;
     }
+    v->speed = 1;
+    v->last = app_now(app);
+    v->ranks = SCHEDULE_RANKS;
+    v->buffer = 2;
+    strcpy(v->algo, "ring");
+    run_model_init(&v->run);
+    if (asks_for_schedule(v, argument)) {
+        start_schedule(v);
+        return v;
+    }
     if (!run_model_open(&v->run, argument, e)) {
         free(v);
         return NULL;
     }
-    v->speed = 1;
-    v->last = app_now(app);
+    v->has_run = true;
     run_model_poll(&v->run, EVENTS_A_POLL);
     v->live = !run_model_ended(&v->run);
     refresh(v);
@@ -210,7 +294,7 @@ static bool ring_tick(void *view, struct app *app, double now)
     (void)app;
     struct ring_view *v = view;
     bool changed = false;
-    if (!(now - v->polled < POLL_S) || now < v->polled) {
+    if (v->has_run && (!(now - v->polled < POLL_S) || now < v->polled)) {
         v->polled = now;
         bool had = v->built;
         run_model_poll(&v->run, EVENTS_A_POLL);
@@ -221,17 +305,100 @@ static bool ring_tick(void *view, struct app *app, double now)
 
 static void next_operation(struct ring_view *v, struct app *app)
 {
-    if (v->run.op_count < 2) {
+    if (!v->has_run) {
+        app_message(app, ROLE_MUTED, "%s", _("There is no run here: 'a' takes the next algorithm."));
+        return;
+    }
+    if (v->run.op_count < 2 && !(v->schedule && v->run.op_count)) {
         app_message(app, ROLE_MUTED, "%s",
-                    v->run.op_count ? "This run has one sampled operation."
-                                    : "No operation has been sampled yet.");
+                    v->run.op_count ? _("This run has one sampled operation.")
+                                    : _("No operation has been sampled yet."));
         return;
     }
     int at = 0;
     while (at < v->run.op_count && v->run.ops[at].op != v->op)
         at++;
     v->live = false;
+    if (v->schedule)
+        at = v->run.op_count - 1;
+    v->schedule = false;
     start(v, &v->run.ops[(at + 1) % v->run.op_count]);
+}
+
+/* From the schedule: another algorithm (by), or so many ranks more. Begins with what the run has. */
+static void change_schedule(struct ring_view *v, int by, int ranks)
+{
+    if (!v->schedule && v->built) {
+        v->ranks = v->ring.ranks;
+        if (!v->ring.yours)
+            snprintf(v->algo, sizeof v->algo, "%s", v->ring.algo);
+    }
+    v->ranks += ranks;
+    v->ranks = v->ranks < 2 ? 2 : v->ranks > RING_MAX_RANKS ? RING_MAX_RANKS : v->ranks;
+    int count = 1, at = 0;
+    while (ring_schedule_name(count))
+        count++;
+    while (at < count - 1 && strncmp(ring_schedule_name(at), v->algo, strcspn(v->algo, ":")) != 0)
+        at++;
+    const char *name = ring_schedule_name((at + count + by) % count);
+    int per_host = 2;
+    while (v->ranks % per_host) /* hosts of which there are several, as equal as can be */
+        per_host++;
+    if (!strcmp(name, "hierarchical") && per_host < v->ranks)
+        snprintf(v->algo, sizeof v->algo, "%s:%d", name, per_host);
+    else if (by || !strcmp(name, "hierarchical"))
+        snprintf(v->algo, sizeof v->algo, "%s", name);
+    start_schedule(v);
+}
+
+static void follow_live(struct ring_view *v, struct app *app)
+{
+    if (!v->has_run)
+        return;
+    v->live = !v->live;
+    if (v->live) {
+        v->paused = false;
+        if (v->run.op_count && (v->schedule || v->run.ops[v->run.op_count - 1].op != v->op)) {
+            v->schedule = false;
+            start(v, &v->run.ops[v->run.op_count - 1]);
+        }
+    }
+    app_message(app, ROLE_MUTED, "%s",
+                v->live ? _("Following the run: its latest operation comes next.")
+                        : _("Staying with this operation."));
+}
+
+static struct ring_scene scene_of(const struct ring_view *v)
+{
+    double travel = v->travelled / TRAVEL_SHARE;
+    bool arrived = travel >= 1 && v->round < v->ring.rounds;
+    return (struct ring_scene){
+        .model = &v->ring,
+        .sets = v->sets,
+        .round = v->round,
+        .travel = arrived ? 1 : travel,
+        .shown_s = ROUND_S / v->speed,
+        .times = v->schedule                    ? RING_PREDICTED
+                 : run_model_simulated(&v->run) ? RING_SIMULATED
+                                                : RING_MEASURED,
+        .layout = v->layout,
+        .paused = v->paused,
+    };
+}
+
+static void change_layout(struct ring_view *v)
+{
+    struct ring_scene s = scene_of(v);
+    if (v->built)
+        v->layout = ring_layout_of(&s) == RING_ROWS ? RING_AROUND : RING_ROWS;
+}
+
+/* Stands at a round, or after the last one. */
+static void stand_at(struct ring_view *v, int round)
+{
+    v->paused = true;
+    v->round = round < 0 || !v->built ? 0 : round > v->ring.rounds ? v->ring.rounds : round;
+    v->travelled = v->ended = 0;
 }
 
 static void ring_act(void *view, struct app *app, int action)
@@ -239,19 +406,9 @@ static void ring_act(void *view, struct app *app, int action)
     struct ring_view *v = view;
     switch (action) {
     case ACT_PAUSE: v->paused = !v->paused; break;
-    case ACT_STEP:
-        v->paused = true;
-        if (v->built && v->round < v->ring.rounds)
-            v->round++;
-        v->travelled = 0;
-        break;
-    case ACT_BACK:
-        v->paused = true;
-        if (v->round > 0)
-            v->round--;
-        v->travelled = 0;
-        v->ended = 0;
-        break;
+    case ACT_STEP: stand_at(v, v->round + 1); break;
+    case ACT_BACK: stand_at(v, v->round - 1); break;
+    case ACT_END: stand_at(v, v->ring.rounds); break;
     case ACT_FASTER: v->speed = fmin(v->speed * 1.5, 12); break;
     case ACT_SLOWER: v->speed = fmax(v->speed / 1.5, 0.1); break;
     case ACT_RESTART:
@@ -259,17 +416,16 @@ static void ring_act(void *view, struct app *app, int action)
         v->travelled = v->ended = 0;
         break;
     case ACT_OPERATION: next_operation(v, app); break;
-    case ACT_LIVE:
-        v->live = !v->live;
-        if (v->live) {
-            v->paused = false;
-            if (v->run.op_count && v->run.ops[v->run.op_count - 1].op != v->op)
-                start(v, &v->run.ops[v->run.op_count - 1]);
-        }
-        app_message(app, ROLE_MUTED, "%s",
-                    v->live ? "Following the run: its latest operation comes next."
-                            : "Staying with this operation.");
+    case ACT_LIVE: follow_live(v, app); break;
+    case ACT_ALGO: change_schedule(v, 1, 0); break;
+    case ACT_ALGO_BACK: change_schedule(v, -1, 0); break;
+    case ACT_MORE: change_schedule(v, 0, 1); break;
+    case ACT_FEWER: change_schedule(v, 0, -1); break;
+    case ACT_BYTES:
+        v->buffer = (v->buffer + 1) % (int)(sizeof BUFFERS / sizeof *BUFFERS);
+        change_schedule(v, 0, 0);
         break;
+    case ACT_LAYOUT: change_layout(v); break;
     }
     v->frame = -1;
 }
@@ -285,15 +441,16 @@ static const char *nothing(struct ring_view *v)
         return v->state;
     }
     if (m->have_job && (m->job.kind == JOB_SCRIPT || m->job.kind == JOB_CHECK) && m->op_count == 0)
-        return "A script has no ranks of its own. Open one of the runs it started to see a ring.";
+        return _("A script has no ranks of its own. Open one of the runs it started to see a ring.");
     if (m->have_job && m->job.kind != JOB_RANKS && m->ranks == 1)
-        return "One rank has nobody to send to. Start the job with --ranks 2 or more to see a ring.";
+        return _("One rank has nobody to send to. Start the job with --ranks 2 or more to see a ring.");
     if (m->have_job && m->job.kind == JOB_TRAIN && !strcmp(m->job.train.algo, "mpi"))
-        return "MPI_Allreduce keeps its messages to itself. Train with --algo ring to see every hop.";
+        return _("MPI_Allreduce keeps its messages to itself. Train with --algo ring to see every hop.");
     if (run_model_ended(m))
-        return "This run recorded no hops. 'ringside train --ranks 4' or 'ringside allreduce --ranks 4' "
-               "record some.";
-    return "No hops yet. The first ones come with the first allreduce that is sampled.";
+        return _("This run recorded no hops. 'ringside train --ranks 4' or 'ringside allreduce --ranks 4' "
+                 "record some; 'a' shows the algorithms from their schedules.");
+    return _("No hops yet. The first ones come with the first allreduce that is sampled. 'a' shows the "
+             "algorithms from their schedules.");
 }
 
 static void ring_view_draw(void *view, struct app *app, struct canvas *c, struct rect area)
@@ -309,41 +466,42 @@ static void ring_view_draw(void *view, struct app *app, struct canvas *c, struct
         wrap_text(c, middle, ROLE_MUTED, 0, text);
         return;
     }
-    double travel = v->travelled / TRAVEL_SHARE;
-    bool arrived = travel >= 1 && v->round < v->ring.rounds;
-    ring_model_state(&v->ring, v->round + arrived, v->sets);
-    struct ring_scene scene = {
-        .model = &v->ring,
-        .sets = v->sets,
-        .round = v->round,
-        .travel = arrived ? 1 : travel,
-        .shown_s = round_s(v),
-        .simulated = run_model_simulated(&v->run),
-        .paused = v->paused,
-    };
+    struct ring_scene scene = scene_of(v);
+    ring_model_state(&v->ring, v->round + (scene.travel >= 1 && v->round < v->ring.rounds), v->sets);
     ring_draw(c, area, &scene);
 }
 
 static void ring_title(void *view, char *text, size_t size)
 {
     struct ring_view *v = view;
-    if (!v->built)
-        snprintf(text, size, "Ring of %s", v->run.id);
+    const char *name = v->ring.algo[0] ? v->ring.algo : _("operation");
+    if (v->schedule)
+        snprintf(text, size, _("%s, %d ranks: from the schedule"), v->algo, v->ranks);
+    else if (!v->built)
+        snprintf(text, size, _("Ring of %s"), v->run.id);
+    else if (run_model_simulated(&v->run))
+        snprintf(text, size, _("Simulated ring of %s: %s, %d ranks"), v->run.id, name, v->ring.ranks);
     else
-        snprintf(text, size, "%s of %s: %s, %d ranks",
-                 run_model_simulated(&v->run) ? "Simulated ring" : "Ring", v->run.id,
-                 v->ring.algo[0] ? v->ring.algo : "operation", v->ring.ranks);
+        snprintf(text, size, _("Ring of %s: %s, %d ranks"), v->run.id, name, v->ring.ranks);
 }
 
 static enum role ring_status(void *view, char *text, size_t size)
 {
     struct ring_view *v = view;
     if (!v->built) {
-        snprintf(text, size, "%s", run_state_name(v->run.status.state));
+        snprintf(text, size, "%s", v->schedule ? "" : run_state_name(v->run.status.state));
         return ROLE_MUTED;
     }
-    snprintf(text, size, "op %ld%s%s", v->op, v->live ? ", live" : "", v->paused ? ", paused" : "");
-    return v->paused ? ROLE_WARN : ROLE_GOOD;
+    int faults = v->ring.fault_count;
+    char first[64];
+    if (faults)
+        snprintf(first, sizeof first, text_plural("%d fault", "%d faults", faults), faults);
+    else if (v->schedule)
+        snprintf(first, sizeof first, "%s", _("schedule"));
+    else
+        snprintf(first, sizeof first, _("op %ld"), v->op);
+    snprintf(text, size, "%s%s%s", first, v->live ? _(", live") : "", v->paused ? _(", paused") : "");
+    return faults ? ROLE_BAD : v->paused ? ROLE_WARN : ROLE_GOOD;
 }
 
 const struct view_class view_ring = {

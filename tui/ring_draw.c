@@ -101,11 +101,11 @@ void ring_draw_chunk(struct canvas *c, struct rect at, int chunk, int have, int 
     int attributes = (complete ? ATTR_BOLD : 0) | (hot ? ATTR_REVERSE : 0);
     enum role role = ring_chunk_role(chunk);
     if (!c->utf8) {
-        uint32_t glyph = complete     ? '#'
-                         : have == 0  ? '.'
-                         : have < 10  ? (uint32_t)('0' + have)
+        uint32_t glyph = complete    ? '#'
+                         : have == 0 ? '.'
+                         : have < 10 ? (uint32_t)('0' + have)
                          : have < 36 ? (uint32_t)('a' + have - 10)
-                                      : '+';
+                                     : '+';
         canvas_fill(c, (struct rect){at.row, at.col, high, columns}, glyph, role, attributes);
         return;
     }
@@ -149,7 +149,8 @@ static void draw_node(struct canvas *c, const struct geometry *g, const struct r
     for (int k = 0; k < m->chunks; k++) {
         int have = ring_model_have(m, s->sets, rank, k), col = left + 1 + k * g->wide;
         bool hot = x && x->chunk == k;
-        ring_draw_chunk(c, (struct rect){n.row + 1, col, g->high, g->wide}, k, have, m->ranks, hot && !c->utf8);
+        ring_draw_chunk(c, (struct rect){n.row + 1, col, g->high, g->wide}, k, have, m->ranks,
+                        hot && !c->utf8);
         if (hot && c->utf8 && !g->counts && g->high == 1)
             for (int j = 0; j < (g->wide > 2 ? g->wide - 1 : g->wide); j++) {
                 struct cell *cell = &c->cells[(n.row + 1) * c->cols + col + j];
@@ -218,8 +219,7 @@ static void draw_path(struct canvas *c, const struct geometry *g, const struct r
     for (int i = 0; (x->far || x->faulty) && i < count; i++)
         canvas_put(c, cells[i].row, cells[i].col, dot, role, 0);
     int end = count - 1, before = end > 2 ? end - 2 : 0;
-    canvas_put(c, cells[end].row, cells[end].col, arrow(cells[before], cells[end], c->utf8),
-               role, ATTR_BOLD);
+    canvas_put(c, cells[end].row, cells[end].col, arrow(cells[before], cells[end], c->utf8), role, ATTR_BOLD);
 }
 
 /* The message itself, somewhere on its way. */
@@ -290,9 +290,11 @@ static void draw_list(struct canvas *c, struct rect area, const struct ring_scen
             canvas_format(c, row, area.col, area.cols, ROLE_MUTED, 0, _("and %d more ranks"), m->ranks - r);
             break;
         }
-        canvas_format(c, row, area.col, 4, ring_model_complete(m, s->sets, r) ? ROLE_GOOD : ROLE_TITLE, ATTR_BOLD, "%3d", r);
+        canvas_format(c, row, area.col, 4, ring_model_complete(m, s->sets, r) ? ROLE_GOOD : ROLE_TITLE,
+                      ATTR_BOLD, "%3d", r);
         for (int k = 0; k < chunks; k++)
-            ring_draw_chunk(c, (struct rect){row, left + k, 1, 1}, k, ring_model_have(m, s->sets, r, k), m->ranks, false);
+            ring_draw_chunk(c, (struct rect){row, left + k, 1, 1}, k, ring_model_have(m, s->sets, r, k),
+                            m->ranks, false);
         const struct ring_message *x = ring_sent_by(s, r);
         if (!x)
             continue;
@@ -300,10 +302,16 @@ static void draw_list(struct canvas *c, struct rect area, const struct ring_scen
         enum role role = x->faulty ? ROLE_BAD : ring_chunk_role(x->chunk);
         if (x->chunk >= 0)
             canvas_format(c, row, col, area.col + area.cols - col, role, 0, "%d %s %d%s", x->chunk,
-                          c->utf8 ? "→" : "->", x->to, x->stranger ? _(" no neighbour") : x->faulty ? _(" wrong") : "");
+                          c->utf8 ? "→" : "->", x->to,
+                          x->stranger ? _(" no neighbour")
+                          : x->faulty ? _(" wrong")
+                                      : "");
         else
             canvas_format(c, row, col, area.col + area.cols - col, role, 0, "%s %d%s", c->utf8 ? "→" : "->",
-                          x->to, x->stranger ? _(" no neighbour") : x->faulty ? _(" wrong") : "");
+                          x->to,
+                          x->stranger ? _(" no neighbour")
+                          : x->faulty ? _(" wrong")
+                                      : "");
     }
     canvas_format(c, area.row + area.rows - 2, area.col, area.cols, ROLE_MUTED, 0, "%s %s", f.really,
                   f.shown);
@@ -326,8 +334,8 @@ void ring_draw(struct canvas *c, struct rect area, const struct ring_scene *s)
     bool compact = !rows && (area.cols < 60 || area.rows < 15 || m->ranks < 2);
     if (compact)
         draw_list(c, (struct rect){area.row, area.col, area.rows + 1, area.cols}, s);
-    canvas_format(c, caption.row, caption.col, caption.cols, bad ? ROLE_BAD : ROLE_TEXT, bad ? ATTR_BOLD : 0, "%s%s",
-                  bad ? (c->utf8 ? "✗ " : "! ") : "", sentence);
+    canvas_format(c, caption.row, caption.col, caption.cols, bad ? ROLE_BAD : ROLE_TEXT, bad ? ATTR_BOLD : 0,
+                  "%s%s", bad ? (c->utf8 ? "✗ " : "! ") : "", sentence);
     if (compact)
         return;
     if (area.cols >= 120)

@@ -190,8 +190,8 @@ void ring_fault_text(const struct ring_model *m, const struct ring_fault *f, cha
         break;
     case RING_MISSING:
         if (f->to < 0)
-            snprintf(text, size, _("Rank %d sends %d messages; a ring of %d ranks has %d."), f->from,
-                     f->seen, m->ranks, f->expected);
+            snprintf(text, size, _("Rank %d sends %d messages; a ring of %d ranks has %d."), f->from, f->seen,
+                     m->ranks, f->expected);
         else
             snprintf(text, size, _("Missing: chunk %d from rank %d to rank %d never came."), f->chunk,
                      f->from, f->to);

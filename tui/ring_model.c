@@ -121,15 +121,41 @@ static bool index_rounds(struct ring_model *m)
     return true;
 }
 
-/* The buffer's bytes: the sum over chunks of the largest message that carried each. */
+/* Whether its messages carry several chunks: those of halving doubling and of hosts. */
+static bool spans(const struct ring_model *m)
+{
+    return !strncmp(m->algo, "halving_doubling", 16) || !strncmp(m->algo, "hierarchical", 12);
+}
+
+/* Its chunks are as long as the shortest message. */
+static void find_spans(struct ring_model *m)
+{
+    double least = INFINITY;
+    for (int i = 0; i < m->count; i++) {
+        m->messages[i].span = 1;
+        if (m->messages[i].bytes > 0)
+            least = fmin(least, m->messages[i].bytes);
+    }
+    for (int i = 0; spans(m) && i < m->count; i++) {
+        struct ring_message *x = &m->messages[i];
+        double span = round(x->bytes / least);
+        x->span = span > 1 && span <= RING_MAX_RANKS ? (int)span : 1;
+        if (x->chunk >= 0 && x->chunk + x->span > m->chunks && x->chunk < RING_MAX_RANKS)
+            m->chunks = x->chunk + x->span;
+    }
+}
+
+/* The buffer's bytes: the sum over chunks of the largest message that carried each, or its part of one. */
 static double buffer_of(const struct ring_model *m)
 {
     double sum = 0;
     for (int chunk = 0; chunk < m->chunks; chunk++) {
         double most = 0;
-        for (int i = 0; i < m->count; i++)
-            if (m->messages[i].chunk == chunk)
-                most = fmax(most, m->messages[i].bytes);
+        for (int i = 0; i < m->count; i++) {
+            const struct ring_message *x = &m->messages[i];
+            if (x->chunk >= 0 && chunk >= x->chunk && chunk < x->chunk + x->span)
+                most = fmax(most, x->bytes / x->span);
+        }
         sum += most;
     }
     return sum;
@@ -221,6 +247,7 @@ bool ring_model_build(struct ring_model *m, const struct run_op *op, bool whole,
         m->total_bytes += m->messages[i].bytes;
     }
     m->ring = !m->tree && m->ring;
+    find_spans(m);
     m->buffer_bytes = buffer_of(m);
     ring_faults_find(m, whole);
     return true;
@@ -247,7 +274,8 @@ static void begin_state(const struct ring_model *m, uint64_t *sets)
             sets[r * m->chunks + c] = m->collective == ALLGATHER && c != r ? 0 : bit(r);
 }
 
-static void receive(const struct ring_model *m, const struct ring_message *x, uint64_t carried,
+/* What a message does to one chunk of its receiver, of which the sender had `carried`. */
+static void receive(const struct ring_model *m, const struct ring_message *x, int chunk, uint64_t carried,
                     uint64_t *sets)
 {
     if (x->phase == HOP_ALLTOALL) {
@@ -255,29 +283,25 @@ static void receive(const struct ring_model *m, const struct ring_message *x, ui
             sets[x->to * m->chunks + x->from] = bit(x->from);
         return;
     }
-    uint64_t *set = &sets[x->to * m->chunks + x->chunk];
+    uint64_t *set = &sets[x->to * m->chunks + chunk];
     *set = x->phase == HOP_ALLGATHER || x->phase == HOP_BROADCAST ? carried : *set | carried;
 }
 
 void ring_model_state(const struct ring_model *m, int round, uint64_t *sets)
 {
     begin_state(m, sets);
-    if (!m->chunks || round <= 0)
-        return;
+    size_t cells = (size_t)m->ranks * (size_t)m->chunks;
     /* All messages of a round carry what was there before it. */
-    uint64_t *carried = malloc((size_t)m->count * sizeof *carried);
-    if (!carried)
-        return;
-    for (int k = 0; k < round && k < m->rounds; k++) {
+    uint64_t *before = cells && round > 0 ? malloc(cells * sizeof *before) : NULL;
+    for (int k = 0; before && k < round && k < m->rounds; k++) {
+        memcpy(before, sets, cells * sizeof *before);
         for (int i = m->first[k]; i < m->first[k + 1]; i++) {
             const struct ring_message *x = &m->messages[i];
-            carried[i] = x->chunk >= 0 && x->chunk < m->chunks ? sets[x->from * m->chunks + x->chunk] : 0;
+            for (int c = x->chunk; x->chunk >= 0 && c < x->chunk + x->span && c < m->chunks; c++)
+                receive(m, x, c, before[x->from * m->chunks + c], sets);
         }
-        for (int i = m->first[k]; i < m->first[k + 1]; i++)
-            if (m->messages[i].chunk >= 0 && m->messages[i].chunk < m->chunks)
-                receive(m, &m->messages[i], carried[i], sets);
     }
-    free(carried);
+    free(before);
 }
 
 int ring_model_have(const struct ring_model *m, const uint64_t *sets, int rank, int chunk)
@@ -314,20 +338,21 @@ double ring_model_bytes(const struct ring_model *m, int round)
     return sum;
 }
 
-double ring_model_path_bytes(const struct ring_model *m, int round)
+double ring_model_busiest_bytes(const struct ring_model *m, int round)
 {
-    double sum = 0;
+    double through[RING_MAX_RANKS] = {0}, most = 0;
     for (int k = 0; k < round && k < m->rounds; k++) {
-        double sent[RING_MAX_RANKS] = {0}, got[RING_MAX_RANKS] = {0}, most = 0;
+        double sent[RING_MAX_RANKS] = {0}, got[RING_MAX_RANKS] = {0};
         for (int i = m->first[k]; i < m->first[k + 1]; i++) {
-            const struct ring_message *x = &m->messages[i];
-            sent[x->from] += x->bytes;
-            got[x->to] += x->bytes;
-            most = fmax(most, fmax(sent[x->from], got[x->to]));
+            sent[m->messages[i].from] += m->messages[i].bytes;
+            got[m->messages[i].to] += m->messages[i].bytes;
         }
-        sum += most;
+        for (int r = 0; r < m->ranks; r++) {
+            through[r] += fmax(sent[r], got[r]);
+            most = fmax(most, through[r]);
+        }
     }
-    return sum;
+    return most;
 }
 
 double ring_model_formula_bytes(const struct ring_model *m, const char **text)

@@ -22,6 +22,7 @@ struct ring_message {
     int round; /* from 0 */
     enum hop_phase phase;
     int from, to, chunk; /* chunk -1: not said */
+    int span;            /* chunks that it carries, from that one on */
     double bytes, t0, t1;
     bool far;      /* not to a neighbour on the ring */
     bool stranger; /* ... though this operation is a ring */
@@ -31,9 +32,9 @@ struct ring_message {
 /* Something that does not belong into the operation; ring_fault_text says it. */
 enum ring_fault_kind {
     RING_WRONG_NEIGHBOUR, /* to `to`, not to `expected` (-1: not to a neighbour) */
-    RING_MISSING,         /* from -> to: never came; from alone (to -1): `seen` messages instead of `expected` */
-    RING_UNEXPECTED,      /* the schedule has no such message */
-    RING_TWICE            /* what arrives is counted twice: the receiver has some of it already, or it came twice */
+    RING_MISSING,    /* from -> to: never came; from alone (to -1): `seen` messages instead of `expected` */
+    RING_UNEXPECTED, /* the schedule has no such message */
+    RING_TWICE /* what arrives is counted twice: the receiver has some of it already, or it came twice */
 };
 struct ring_fault {
     enum ring_fault_kind kind;
@@ -74,10 +75,10 @@ bool ring_model_complete(const struct ring_model *m, const uint64_t *sets, int r
 /* Bytes all ranks have sent before round k. */
 double ring_model_bytes(const struct ring_model *m, int round);
 /*
- * Bytes that follow each other on the busiest rank's link before round k: of each round the most that a rank sends, or
- * receives. It is what the linear model multiplies by beta.
+ * Bytes through the busiest rank's link before round k: of each of its rounds what it sends or what it receives, whichever
+ * is more, since links carry both ways at once. It is what the linear model multiplies by beta.
  */
-double ring_model_path_bytes(const struct ring_model *m, int round);
+double ring_model_busiest_bytes(const struct ring_model *m, int round);
 /* What the formula of engine/spec/cost.h multiplies by beta for this operation; NaN: there is none. *text: the formula. */
 double ring_model_formula_bytes(const struct ring_model *m, const char **text);
 /* Real duration of a round: from its first beginning to its last end, in seconds. */

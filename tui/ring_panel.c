@@ -44,7 +44,7 @@ static void draw_formula(struct canvas *c, struct rect in, int row, const struct
     format_bytes(by_formula, bytes, sizeof bytes);
     if (isfinite(by_formula))
         canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, _("bytes by the formula  %s"), bytes);
-    format_bytes(ring_model_path_bytes(m, m->rounds), bytes, sizeof bytes);
+    format_bytes(ring_model_busiest_bytes(m, m->rounds), bytes, sizeof bytes);
     canvas_format(c, row++, in.col + 1, in.cols - 1, ROLE_TEXT, 0, _("on the busiest rank   %s"), bytes);
     format_bytes(m->total_bytes, bytes, sizeof bytes);
     canvas_format(c, row, in.col + 1, in.cols - 1, ROLE_TEXT, 0, _("all ranks together    %s"), bytes);
@@ -56,7 +56,7 @@ static void draw_faults(struct canvas *c, struct rect in, const struct ring_mode
     int end = in.row + in.rows;
     canvas_hline(c, in.row++, in.col, in.cols, ROLE_BORDER);
     canvas_format(c, in.row++, in.col, in.cols, ROLE_BAD, ATTR_BOLD,
-                  ngettext("%d fault", "%d faults", (unsigned long)m->fault_count), m->fault_count);
+                  text_plural("%d fault", "%d faults", (long)m->fault_count), m->fault_count);
     for (int i = 0; i < m->fault_count && in.row < end; i++) {
         const struct ring_fault *f = &m->faults[i];
         ring_fault_text(m, f, words, sizeof words);
@@ -74,7 +74,8 @@ static int draw_messages(struct canvas *c, struct rect in, const struct ring_sce
     int row = in.row, first = ring_over(s) ? 0 : m->first[s->round];
     int last = ring_over(s) ? 0 : m->first[s->round + 1];
     if (ring_over(s))
-        canvas_text(c, row++, in.col, in.cols, m->fault_count ? ROLE_WARN : ROLE_GOOD, 0, _("No more messages."));
+        canvas_text(c, row++, in.col, in.cols, m->fault_count ? ROLE_WARN : ROLE_GOOD, 0,
+                    _("No more messages."));
     for (int i = first; i < last; i++, row++) {
         const struct ring_message *x = &m->messages[i];
         char bytes[24], time[24], chunk[24] = "";
@@ -88,7 +89,8 @@ static int draw_messages(struct canvas *c, struct rect in, const struct ring_sce
             snprintf(chunk, sizeof chunk, _("chunk %d"), x->chunk);
         canvas_format(c, row, in.col, in.cols, x->faulty ? ROLE_BAD : ROLE_TEXT, 0, "%2d %s %-2d", x->from,
                       c->utf8 ? "→" : ">", x->to);
-        canvas_text(c, row, in.col + 9, 9, x->faulty ? ROLE_BAD : ring_chunk_role(x->chunk), ATTR_BOLD, chunk);
+        canvas_text(c, row, in.col + 9, 9, x->faulty ? ROLE_BAD : ring_chunk_role(x->chunk), ATTR_BOLD,
+                    chunk);
         canvas_format(c, row, in.col + 18, in.cols - 18, ROLE_TEXT, 0, "%9s", bytes);
         canvas_format(c, row, in.col + 28, in.cols - 28, ROLE_MUTED, 0, "%8s", time);
     }
@@ -112,8 +114,8 @@ static void draw_legend(struct canvas *c, struct rect in, const struct ring_mode
             canvas_text(c, row++, in.col + 4, in.cols - 4, ROLE_TEXT, 0,
                         have ? _("what is to be there") : _("not yet what is to be there"));
         else
-            canvas_format(c, row++, in.col + 4, in.cols - 4, ROLE_TEXT, 0, _("%d of %d: %s"), steps[i], m->ranks,
-                          words[i]);
+            canvas_format(c, row++, in.col + 4, in.cols - 4, ROLE_TEXT, 0, _("%d of %d: %s"), steps[i],
+                          m->ranks, words[i]);
     }
 }
 

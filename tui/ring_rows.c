@@ -55,7 +55,8 @@ static void draw_bars(const struct rows *w, int row, int high)
             int have = ring_model_have(m, w->s->sets, r, k);
             all += have;
             if (each)
-                ring_draw_chunk(w->c, (struct rect){row, col + k * each, high, each}, k, have, m->ranks, false);
+                ring_draw_chunk(w->c, (struct rect){row, col + k * each, high, each}, k, have, m->ranks,
+                                false);
         }
         if (!each)
             ring_draw_chunk(w->c, (struct rect){row, col, high, w->wide >= 5 ? 3 : 1}, -1, all,
@@ -66,7 +67,7 @@ static void draw_bars(const struct rows *w, int row, int high)
 /* --- this round's arrows --- */
 
 struct arrow {
-    int low, high; /* ranks */
+    int low, high;                        /* ranks */
     const struct ring_message *up, *down; /* from low to high, and back */
     int lane;
 };
@@ -101,8 +102,8 @@ static int arrows_of(const struct ring_scene *s, struct arrow *arrows, int *lane
         for (arrows[i].lane = 0; !free_lane; arrows[i].lane += !free_lane) {
             free_lane = true;
             for (int k = 0; k < i; k++)
-                free_lane = free_lane && (arrows[k].lane != arrows[i].lane || arrows[k].high < arrows[i].low ||
-                                          arrows[k].low > arrows[i].high);
+                free_lane = free_lane && (arrows[k].lane != arrows[i].lane ||
+                                          arrows[k].high < arrows[i].low || arrows[k].low > arrows[i].high);
         }
         *lanes = arrows[i].lane + 1 > *lanes ? arrows[i].lane + 1 : *lanes;
     }
@@ -137,11 +138,12 @@ static void draw_arrow(const struct rows *w, int row, const struct arrow *a)
     int low = middle(w, a->low), high = middle(w, a->high);
     bool utf8 = w->c->utf8, bad = x->faulty;
     for (int col = low + 1; col < high; col++)
-        canvas_put(w->c, row, col, bad ? (utf8 ? 0x2022 : 'x') : (utf8 ? 0x2500 : '-'), bad ? ROLE_BAD : ROLE_MUTED, 0);
-    canvas_put(w->c, row, low, a->down ? (utf8 ? 0x25C0 : '<') : (utf8 ? 0x2576 : '-'), role_of(a->down ? a->down : x),
-               ATTR_BOLD);
-    canvas_put(w->c, row, high, a->up ? (utf8 ? 0x25B6 : '>') : (utf8 ? 0x2574 : '-'), role_of(a->up ? a->up : x),
-               ATTR_BOLD);
+        canvas_put(w->c, row, col, bad ? (utf8 ? 0x2022 : 'x') : (utf8 ? 0x2500 : '-'),
+                   bad ? ROLE_BAD : ROLE_MUTED, 0);
+    canvas_put(w->c, row, low, a->down ? (utf8 ? 0x25C0 : '<') : (utf8 ? 0x2576 : '-'),
+               role_of(a->down ? a->down : x), ATTR_BOLD);
+    canvas_put(w->c, row, high, a->up ? (utf8 ? 0x25B6 : '>') : (utf8 ? 0x2574 : '-'),
+               role_of(a->up ? a->up : x), ATTR_BOLD);
     if (a->up)
         draw_token(w, row, low, high, a->up);
     if (a->down)
@@ -163,7 +165,7 @@ static int draw_arrows(const struct rows *w, int row, int most)
     }
     if (cut && most > 0)
         canvas_format(w->c, row + most - 1, w->left, w->area.cols - w->left + w->area.col, ROLE_MUTED, 0,
-                      ngettext("and %d more pair of ranks", "and %d more pairs of ranks", (unsigned long)left),
+                      text_plural("and %d more pair of ranks", "and %d more pairs of ranks", (long)left),
                       left);
     return cut ? most : lanes;
 }
@@ -190,13 +192,15 @@ static void draw_round(const struct rows *w, int row, int round)
                   now ? (w->c->utf8 ? "▸" : ">") : " ", round + 1);
     for (int r = 0; r < m->ranks; r++) {
         bool utf8 = w->c->utf8;
-        uint32_t glyph = wrong[r]             ? '!'
+        uint32_t glyph = wrong[r]              ? '!'
                          : sends[r] && gets[r] ? (utf8 ? 0x25C6 : '#')
                          : sends[r]            ? (utf8 ? 0x25B2 : '^')
                          : gets[r]             ? (utf8 ? 0x25BC : 'v')
                                                : (utf8 ? 0x00B7 : '.');
         bool idle = !sends[r] && !gets[r] && !wrong[r], past = round < w->s->round;
-        enum role role = wrong[r] ? ROLE_BAD : idle || (!now && !past) ? ROLE_MUTED : ring_chunk_role(chunk[r]);
+        enum role role = wrong[r]                  ? ROLE_BAD
+                         : idle || (!now && !past) ? ROLE_MUTED
+                                                   : ring_chunk_role(chunk[r]);
         canvas_put(w->c, row, middle(w, r), glyph, role, now ? ATTR_BOLD : 0);
     }
     int col = w->left + m->ranks * w->wide + 1;
@@ -241,8 +245,8 @@ void ring_draw_rows(struct canvas *c, struct rect area, const struct ring_scene 
                              "%s, %s", f.phase, f.round);
     canvas_format(c, row++, area.col + used, area.cols - used, ROLE_TEXT, 0, "   %s", f.bytes);
     if (area.rows >= 12)
-        canvas_format(c, row++, area.col, area.cols, ROLE_MUTED, 0, "%s   %s%s%s", f.really, f.shown,
-                      *f.formula && *f.shown ? "   " : "", f.formula);
+        canvas_format(c, row++, area.col, area.cols, ROLE_MUTED, 0, "%s%s%s   %s", f.formula,
+                      *f.formula ? "   " : "", f.really, f.shown);
     int wide = (area.cols - LABEL) / m->ranks, room = end - row;
     wide = wide > 14 ? 14 : wide < 1 ? 1 : wide;
     /* Room for the phase's name behind the ranks. */
@@ -252,7 +256,7 @@ void ring_draw_rows(struct canvas *c, struct rect area, const struct ring_scene 
     bool airy = room >= 14;
     row += airy;
     draw_labels(&w, row++);
-    int high = room >= 18 ? 2 : 1;
+    int high = room >= 30 ? 4 : room >= 18 ? 2 : 1;
     draw_bars(&w, row, m->chunks ? high : 0);
     row += m->chunks ? high : 0;
     row += airy;

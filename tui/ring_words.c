@@ -16,9 +16,9 @@ bool ring_over(const struct ring_scene *s)
 
 static const char *phase_words(enum hop_phase phase)
 {
-    static const char *const words[HOP_PHASES] = {
-        N_("reduce-scatter"), N_("allgather"), N_("reduce"), N_("broadcast"),
-        N_("alltoall"),       N_("barrier"),   N_("messages")};
+    static const char *const words[HOP_PHASES] = {N_("reduce-scatter"), N_("allgather"), N_("reduce"),
+                                                  N_("broadcast"),      N_("alltoall"),  N_("barrier"),
+                                                  N_("messages")};
     return _(words[phase]);
 }
 
@@ -68,7 +68,7 @@ static void say_end(const struct ring_scene *s, char *text, size_t size)
 static const char *reduce_words(const struct ring_model *m)
 {
     if (is(m, "tree") || m->collective == REDUCE)
-        return _("Of each pair one rank sends its whole sum to the other, which adds it to its own.");
+        return _("Of each pair one rank sends its whole sum to the other, which adds it.");
     if (is(m, "recursive_doubling"))
         return _("Pairs swap all that they have, and both add.");
     if (is(m, "everyone"))
@@ -141,7 +141,7 @@ bool ring_sentence(const struct ring_scene *s, char *text, size_t size)
     if (words && count)
         snprintf(text, size, "%s", words);
     else
-        snprintf(text, size, ngettext("%d message under way.", "%d messages under way.", (unsigned long)count),
+        snprintf(text, size, text_plural("%d message under way.", "%d messages under way.", (long)count),
                  count);
     return false;
 }
@@ -157,7 +157,8 @@ static void say_bytes(const struct ring_scene *s, struct ring_figures *f)
     int done = s->round + (s->travel >= 1);
     bool around = m->claims_ring && m->collective == ALLREDUCE;
     f->formula[0] = '\0';
-    format_bytes(around ? ring_model_bytes(m, done) / m->ranks : ring_model_path_bytes(m, done), a, sizeof a);
+    format_bytes(around ? ring_model_bytes(m, done) / m->ranks : ring_model_busiest_bytes(m, done), a,
+                 sizeof a);
     if (!(m->buffer_bytes > 0)) {
         snprintf(f->bytes, sizeof f->bytes, _("%s sent a rank"), a);
         return;
@@ -170,7 +171,7 @@ static void say_bytes(const struct ring_scene *s, struct ring_figures *f)
         return;
     }
     double by_formula = ring_model_formula_bytes(m, &formula);
-    format_bytes(ring_model_path_bytes(m, m->rounds), b, sizeof b);
+    format_bytes(ring_model_busiest_bytes(m, m->rounds), b, sizeof b);
     snprintf(f->bytes, sizeof f->bytes, _("%s of %s on the busiest rank"), a, b);
     format_bytes(by_formula, b, sizeof b);
     if (isfinite(by_formula))

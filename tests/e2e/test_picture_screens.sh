@@ -1,0 +1,40 @@
+#!/bin/bash
+# The views that are pictures (collectives, timeline, cluster) on recordings made for tests, driven by key scripts with a fixed
+# clock, compared with tests/golden/screens as text. After a wanted change: UPDATE=1 tests/e2e/test_picture_screens.sh, and look
+# at the difference before committing it.
+# shellcheck source=tests/e2e/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+golden=tests/golden/screens
+mkdir -p "$RINGSIDE_HOME/runs"
+cp -R tests/fixtures/runs/*/ "$RINGSIDE_HOME/runs/"
+
+screen() { # NAME SIZE VIEW:ARGUMENT KEYS [OPTION...]
+    local name=$1 size=$2 open=$3 keys=$4
+    shift 4
+    if ! "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
+        fail "$name" "$(cat "$scratch/err")"
+    elif [ -n "${UPDATE:-}" ]; then
+        cp "$scratch/screen" "$golden/$name.txt"
+        pass "$name (written)"
+    else
+        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
+    fi
+}
+
+# What is wrong with a ring is named.
+screen ring-broken-80x24 80x24 ring:ring-broken "Right"
+screen ring-broken-160x45 160x45 ring:ring-broken "Right"
+screen ring-broken-end 80x24 ring:ring-broken "End"
+screen ring-broken-ascii 80x24 ring:ring-broken "Right" --ascii
+screen ring-twice 80x24 ring:ranks-twice "Right"
+# From the schedule, without a run.
+screen collective-halving-80x24 80x24 ring:schedule:8:halving_doubling "Right Space wait 0.5"
+screen collective-tree-160x45 160x45 ring:schedule:7:tree "Right Space wait 0.5"
+screen collective-alltoall-40x12 40x12 ring:schedule:6:alltoall "Right"
+screen collective-everyone-ascii 80x24 ring:schedule:4:everyone "Space Space wait 0.5" --ascii
+screen collective-hosts-80x24 80x24 ring:schedule:8:hierarchical:4 "Right Right Right"
+screen collective-many 80x24 ring:schedule:40:halving_doubling "Right Right"
+screen collective-layout 80x24 ring:schedule:8:ring "l Right"
+screen collective-next 80x24 ring:schedule:8:ring "a a n N N b End"
+screen collective-from-run 80x24 ring:allreduce "a A o"
