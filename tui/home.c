@@ -5,13 +5,28 @@
 
 #include "engine/launch/launch.h"
 #include "tui/progress.h"
+#include "tui/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum action { UP = 1, DOWN, FIRST, LAST, OPEN, CONTINUE, TRAIN, TRAIN_ANYWAY, QUIT, QUIT_ANYWAY, OTHER_PANE };
+enum action {
+    UP = 1,
+    DOWN,
+    FIRST,
+    LAST,
+    OPEN,
+    CONTINUE,
+    TRAIN,
+    TRAIN_ANYWAY,
+    QUIT,
+    QUIT_ANYWAY,
+    OTHER_PANE,
+    SETTINGS,
+    DOCTOR
+};
 
 static const struct key_binding keys[] = {
     {KEY_CODE_UP, UP, "select", "the line above or below"},
@@ -24,6 +39,8 @@ static const struct key_binding keys[] = {
     {KEY_CODE_ENTER, OPEN, "open", "open the lesson, or look at the run"},
     {'c', CONTINUE, "continue", "go on where you left"},
     {'t', TRAIN, "train", "train the CNN on MNIST for two epochs, on two ranks"},
+    {',', SETTINGS, N_("settings"), N_("theme, characters, language, mouse")},
+    {'d', DOCTOR, NULL, N_("what works on this machine, what does not, and the cure")},
     {'q', QUIT, NULL, NULL},
     {0, 0, NULL, NULL},
 };
@@ -154,6 +171,8 @@ static void home_act(void *view, struct app *app, int action)
             app_quit(app);
         break;
     case QUIT_ANYWAY: app_quit(app); break;
+    case SETTINGS: app_open(app, &view_settings, NULL); break;
+    case DOCTOR: app_open(app, &view_doctor, NULL); break;
     }
     if (h->selected >= total)
         h->selected = total - 1;

@@ -231,7 +231,8 @@ bool app_open_named(struct app *app, const char *name, struct error *e)
     const struct view_class *class = view_find(view);
     if (!class)
         return error_set(e, ERROR_INPUT,
-                         "'%s' is no screen; there are home, lesson:NAME, exercise:NAME, run:RUN, ring:RUN",
+                         "'%s' is no screen; there are home, lesson:NAME, exercise:NAME, run:RUN, ring:RUN, "
+                         "settings, doctor",
                          view);
     if (strcmp(view, "home") != 0)
         app_open(app, class, name[length] ? name + length + 1 : NULL);

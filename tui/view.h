@@ -85,7 +85,8 @@ struct view_class {
     void (*close)(void *view);
 };
 
-extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring;
+extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring, view_settings,
+    view_doctor;
 
 /* The view of a name, or NULL. */
 const struct view_class *view_find(const char *name);
