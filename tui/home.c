@@ -39,7 +39,7 @@ static const struct key_binding keys[] = {
     {KEY_CODE_ENTER, OPEN, "open", "open the lesson, or look at the run"},
     {'c', CONTINUE, "continue", "go on where you left"},
     {'t', TRAIN, "train", "train the CNN on MNIST for two epochs, on two ranks"},
-    {',', SETTINGS, N_("settings"), N_("theme, characters, language, mouse")},
+    {',', SETTINGS, N_("setup"), N_("theme, characters, language, mouse")},
     {'d', DOCTOR, NULL, N_("what works on this machine, what does not, and the cure")},
     {'q', QUIT, NULL, NULL},
     {0, 0, NULL, NULL},

@@ -248,13 +248,24 @@ static void line(struct canvas *c, struct rect *r, const char *label, const char
     rect_cut_rows(r, 1);
 }
 
+/* A path below the learner's home as shells write it. */
+static const char *shortened(const char *path, char *text, size_t size)
+{
+    const char *home = getenv("HOME");
+    size_t length = home ? strlen(home) : 0;
+    if (length < 2 || strncmp(path, home, length) != 0 || path[length] != '/')
+        return path;
+    snprintf(text, size, "~%s", path + length);
+    return text;
+}
+
 static void draw_site(const struct view *v, struct canvas *c, struct rect r)
 {
     char text[PATH_MAX + 64];
     if (r.rows < 3)
         return;
     struct rect in = rect_inset(canvas_box(c, r, _("This site"), ROLE_BORDER), 0, 1);
-    line(c, &in, _("Runs and progress"), v->home);
+    line(c, &in, _("Runs and progress"), shortened(v->home, text, sizeof text));
     if (v->site_error.kind) {
         line(c, &in, _("Site profile"), v->site_error.text);
         return;
