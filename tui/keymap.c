@@ -187,7 +187,7 @@ static bool footer_find_entry(void *self, const struct footer_entry *entry, int 
 {
     struct footer_search *search = self;
     int at = search->col - col;
-    if (at < 0 || at >= entry_columns(entry) - 1)
+    if (at < 0 || at >= entry_columns(entry) - 2)
         return true;
     search->key = entry->keys[0];
     for (int i = entry->count - 1; i > 0; i--)

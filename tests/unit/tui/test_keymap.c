@@ -46,6 +46,59 @@ static void test_footer_joins_neighbours_and_keeps_help_and_back(void **state)
     footer_is(18, true, "  ? help  q back");
 }
 
+static void test_a_click_on_the_footer_is_its_key(void **state)
+{
+    (void)state;
+    struct rect row = {0, 0, 1, 46};
+    /* " ↑↓ select  Enter open        ? help  q back" */
+    static const struct {
+        int col, key;
+    } cases[] = {
+        {0, 0},
+        {1, KEY_CODE_UP},
+        {2, KEY_CODE_DOWN},
+        {3, KEY_CODE_UP},
+        {9, KEY_CODE_UP},
+        {10, 0},
+        {11, 0},
+        {12, KEY_CODE_ENTER},
+        {21, KEY_CODE_ENTER},
+        {25, 0},
+        {30, '?'},
+        {35, '?'},
+        {36, 0},
+        {43, 'q'},
+        {44, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (keymap_footer_key(row, true, keys, keymap_global, cases[i].col) != cases[i].key)
+            fail_msg("column %d: %d", cases[i].col,
+                     keymap_footer_key(row, true, keys, keymap_global, cases[i].col));
+    /* "Up/Down": each name is its own key; what does not fit is not there. */
+    assert_int_equal(keymap_footer_key((struct rect){0, 0, 1, 48}, false, keys, keymap_global, 2),
+                     KEY_CODE_UP);
+    assert_int_equal(keymap_footer_key((struct rect){0, 0, 1, 48}, false, keys, keymap_global, 5),
+                     KEY_CODE_DOWN);
+    for (int col = 0; col < 14; col++)
+        assert_int_not_equal(keymap_footer_key((struct rect){0, 0, 1, 30}, true, keys, keymap_global, col),
+                             KEY_CODE_ENTER);
+}
+
+static void test_the_mouse_goes_into_a_key_and_out_again(void **state)
+{
+    (void)state;
+    for (int what = MOUSE_PRESS; what <= MOUSE_WHEEL_DOWN; what++) {
+        int row, col, key = mouse_key((enum mouse)what, 59, 999);
+        assert_true(key & KEY_CODE_MOUSE);
+        assert_int_equal(mouse_parse(key, &row, &col), what);
+        assert_int_equal(row, 59);
+        assert_int_equal(col, 999);
+        mouse_parse(mouse_key((enum mouse)what, -5, 1 << 20), &row, &col);
+        assert_int_equal(row, 0);
+        assert_int_equal(col, 4095);
+    }
+}
+
 static void test_overlay_lists_every_key_once(void **state)
 {
     (void)state;
@@ -88,6 +141,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_footer_joins_neighbours_and_keeps_help_and_back),
+        cmocka_unit_test(test_a_click_on_the_footer_is_its_key),
+        cmocka_unit_test(test_the_mouse_goes_into_a_key_and_out_again),
         cmocka_unit_test(test_overlay_lists_every_key_once),
         cmocka_unit_test(test_actions),
         cmocka_unit_test(test_names_are_read_as_they_are_written),
