@@ -121,9 +121,12 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
     hop_log_clear(log);
     if (strcmp(algo, "auto") == 0 && !(algo = comm_auto_choose(c, n * type->bytes, from, to, e)))
         return false;
-    if (c->paced && (strcmp(algo, "shm") == 0 || strcmp(algo, "mpi") == 0))
+    bool nccl = strcmp(algo, "nccl") == 0;
+    if (c->paced && (nccl || strcmp(algo, "shm") == 0 || strcmp(algo, "mpi") == 0))
         return error_set(e, ERROR_INPUT,
                          "%s goes past the link that is slowed on purpose; take ring or another", algo);
+    if (nccl)
+        return comm_device_sum(c, type, from, to, n, e) && comm_device_wait(c, e);
     struct order *order = &c->faults.order;
     if (strcmp(algo, "shm") == 0 || strcmp(algo, "mpi") == 0)
         c->sent_bytes = NAN;

@@ -149,6 +149,11 @@ int comm_size(const struct comm *c)
     return c->size;
 }
 
+int comm_host_rank(const struct comm *c)
+{
+    return c->faults.order.self;
+}
+
 struct activity *comm_activity(struct comm *c)
 {
     return c->faults.order.mine;

@@ -12,6 +12,7 @@
 #ifndef RINGSIDE_COMM_COMM_H
 #define RINGSIDE_COMM_COMM_H
 
+#include "engine/base/device_comm.h"
 #include "engine/base/error.h"
 #include "engine/base/sink.h"
 #include "engine/base/trace.h"
@@ -33,6 +34,7 @@ void comm_close(struct comm *c); /* MPI_Finalize: collective; NULL is fine */
 
 int comm_rank(const struct comm *c);
 int comm_size(const struct comm *c);
+int comm_host_rank(const struct comm *c); /* among the ranks of this host, from 0 */
 
 /*
  * Point to point over all ranks, apart from the collectives' messages: between ranks of one host short ones by
@@ -74,8 +76,8 @@ void comm_buffer_free(struct comm *c, float *buffer);
 
 /*
  * Sums from[0..n) over all ranks into to; in place where from == to, else they must not overlap. algo: "mpi"
- * (MPI_Allreduce), "shm" (in the memory of one host), "auto" (one of the others, by size) or any name
- * schedule_make knows; "hierarchical" alone goes by the hosts there are. log: filled with the times of this
+ * (MPI_Allreduce), "shm" (in the memory of one host), "nccl" (in that of GPUs), "auto" (one of the others, by size) or
+ * any name schedule_make knows; "hierarchical" alone goes by the hosts there are. log: filled with the times of this
  * operation's transfers (what was in it is dropped), or NULL. The sum is the same, bit for bit, on all
  * ranks.
  */
@@ -86,6 +88,18 @@ bool comm_allreduce_to(struct comm *c, const char *algo, const struct element *t
  * by MPI's own or in shared memory, of which nothing is known.
  */
 double comm_take_sent_bytes(struct comm *c);
+
+/*
+ * "nccl": what lies in the memory of GPUs is summed there, where each rank has one of its own. d is borrowed until it is
+ * set anew; NULL: there is none. comm_allreduce_to waits until the sum is there, as ever; comm_device_sum starts it behind what
+ * the rank's backend was asked for, and comm_device_wait waits for all that were started. Seconds: see device_comm.h.
+ */
+void comm_set_device(struct comm *c, struct device_comm *d);
+bool comm_has_device(const struct comm *c);
+bool comm_device_sum(struct comm *c, const struct element *type, const void *from, void *to, size_t n,
+                     struct error *e);
+bool comm_device_wait(struct comm *c, struct error *e);
+void comm_device_times(struct comm *c, double *busy_s, double *exposed_s);
 
 /* The same for floats in place. */
 bool comm_allreduce(struct comm *c, const char *algo, float *x, size_t n, struct hop_log *log,

@@ -6,6 +6,7 @@
  *     comm_thread.c                       jobs on a thread of their own, whatever they call
  *     link.c, auto.c, collectives.c       what links cost, choice of the allreduce, the other collectives
  *     allreduce.c, hop_log.c (emit)       the allreduce by its name
+ *     device.c                            sums in the memory of GPUs
  *     comm.c, control.c, buffer.c         opening and groups; broadcast, gather, barrier; buffers
  *     executor.c, shm.c, shm_sum.c        any schedule over any transport; memory of one host
  *     paced.c                             messages, slowed on purpose
@@ -61,6 +62,7 @@ struct comm {
     double sent_bytes;       /* see comm_take_sent_bytes */
     struct plan_cache plans;
     struct comm_auto *automatic; /* NULL until it is asked for */
+    struct device_comm *device;  /* of the GPUs' memory; NULL: there is none */
     MPI_Op sum_bf16, sum_f16;    /* MPI_OP_NULL until they are needed */
     bool threaded;               /* there is a comm_thread: nothing is to block inside MPI */
 };

@@ -7,10 +7,12 @@
 enum { LENGTH_BITS = 44, ALGO_BITS = 8, NUMBER_BITS = 3, TYPE_BITS = 4 };
 #define LENGTH_MASK (((uint64_t)1 << LENGTH_BITS) - 1)
 
-/* 0: none or unknown, then MPI's, shared memory, and the schedules. */
+/* 0: none or unknown, then MPI's, shared memory, GPUs, and the schedules. */
 static const char *algo_name(int code)
 {
-    return code == 1 ? "mpi" : code == 2 ? "shm" : code > 2 ? schedule_algo(code - 3) : NULL;
+    static const char *const others[] = {NULL, "mpi", "shm", "nccl"};
+    enum { OTHERS = sizeof others / sizeof *others };
+    return code < OTHERS ? others[code] : schedule_algo(code - OTHERS);
 }
 
 static uint64_t algo_code(const char *algo)

@@ -178,8 +178,44 @@ static void state_init(struct network *n)
         for (int t = 0; t < n->model.layers[i].state_count; t++) {
             const struct layer_tensor *state = &n->model.layers[i].state[t];
             for (size_t k = 0; k < state->elements; k++)
-                n->state[state->offset + k] = strcmp(state->name, "running_var") == 0 ? 1 : 0;
+                n->host_state[state->offset + k] = strcmp(state->name, "running_var") == 0 ? 1 : 0;
         }
+}
+
+static bool copy_states_in(struct network *n, struct error *e)
+{
+    return n->backend->ops->copy_in(n->backend, n->state, n->host_state, n->model.states, e);
+}
+
+bool network_to_host(struct network *n, struct error *e)
+{
+    const struct backend_ops *ops = n->backend->ops;
+    return ops->copy_out(n->backend, n->host_parameters, n->parameters, n->model.parameters, e) &&
+           ops->copy_out(n->backend, n->host_state, n->state, n->model.states, e);
+}
+
+bool network_to_backend(struct network *n, struct error *e)
+{
+    return n->backend->ops->copy_in(n->backend, n->parameters, n->host_parameters, n->model.parameters, e) &&
+           copy_states_in(n, e);
+}
+
+bool network_take(struct network *n, const struct network *from, struct error *e)
+{
+    const struct backend_ops *ops = n->backend->ops;
+    return ops->copy(n->backend, n->parameters, from->parameters, n->model.parameters, e) &&
+           ops->copy(n->backend, n->state, from->state, n->model.states, e);
+}
+
+/* Room in the backend's memory, and where the host sees it. */
+static bool make_memory(struct network *n, size_t elements, float **memory, float **host, struct error *e)
+{
+    const struct backend_ops *ops = n->backend->ops;
+    if (!(*memory = ops->memory_new(n->backend, elements, e)))
+        return error_wrap(e, "the model's %zu parameters", n->model.parameters);
+    *host = ops->host_memory ? *memory : floats(elements);
+    return *host || error_set(e, ERROR_FAILED, "there is not enough memory for the model's %zu parameters",
+                              n->model.parameters);
 }
 
 struct network *network_new(const struct model_spec *model, struct backend *backend, int batch,
@@ -193,20 +229,16 @@ struct network *network_new(const struct model_spec *model, struct backend *back
     n->backend = backend;
     n->batch = batch;
     n->gradients = gradients;
-    n->parameters = floats(model->parameters);
-    n->state = floats(model->states);
-    if (!n->parameters || !n->state) {
-        error_set(e, ERROR_FAILED, "there is not enough memory for the model's %zu parameters",
-                  model->parameters);
-        network_free(n);
-        return NULL;
+    bool ok = make_memory(n, model->parameters, &n->parameters, &n->host_parameters, e) &&
+              make_memory(n, model->states, &n->state, &n->host_state, e) && add_all_stages(n, options, e);
+    if (ok) {
+        state_init(n);
+        ok = copy_states_in(n, e);
     }
-    if (!add_all_stages(n, options, e)) {
-        network_free(n);
-        return NULL;
-    }
-    state_init(n);
-    return n;
+    if (ok)
+        return n;
+    network_free(n);
+    return NULL;
 }
 
 void network_free(struct network *n)
@@ -219,8 +251,12 @@ void network_free(struct network *n)
     free(n->stage_of);
     free(n->first_parameter);
     free(n->span_names);
-    free(n->parameters);
-    free(n->state);
+    if (n->host_parameters != n->parameters)
+        free(n->host_parameters);
+    if (n->host_state != n->state)
+        free(n->host_state);
+    n->backend->ops->memory_free(n->backend, n->parameters);
+    n->backend->ops->memory_free(n->backend, n->state);
     model_free(&n->model);
     free(n);
 }
@@ -234,13 +270,13 @@ static double uniform_bound(const struct layer_spec *layer)
     return 1 / sqrt((double)w->elements / (double)w->extent[0]);
 }
 
-void network_init(struct network *n, uint64_t seed)
+bool network_init(struct network *n, uint64_t seed, struct error *e)
 {
     for (int i = 0; i < n->model.layer_count; i++) {
         const struct layer_spec *layer = &n->model.layers[i];
         struct random r = random_stream(seed, STREAM_PARAMETERS, (uint64_t)i);
         for (int t = 0; t < layer->tensor_count; t++) {
-            struct tensor tensor = network_tensor(layer, t, n->parameters);
+            struct tensor tensor = network_tensor(layer, t, n->host_parameters);
             size_t count = tensor_elements(&tensor);
             bool norm = layer->kind == LAYER_BATCHNORM || layer->kind == LAYER_LAYERNORM;
             float bound = norm ? 0 : (float)uniform_bound(layer);
@@ -251,11 +287,13 @@ void network_init(struct network *n, uint64_t seed)
         }
     }
     state_init(n);
+    return network_to_backend(n, e);
 }
 
 void *network_input(struct network *n)
 {
-    return n->backend->ops->input_data(n->stages[0]);
+    n->input = n->backend->ops->input_data(n->stages[0]);
+    return n->input;
 }
 
 struct stage *network_output(const struct network *n)
@@ -371,6 +409,8 @@ static bool layer_is_finite(const struct layer_spec *layer, const float *buffer)
 int network_first_not_finite(struct network *n, struct error *e)
 {
     int first = -1, previous = -1;
+    if (!network_to_host(n, e))
+        return -1;
     for (int i = 0; first < 0 && i < n->model.layer_count; i++) {
         if (n->stage_of[i] == previous)
             continue;
@@ -381,7 +421,7 @@ int network_first_not_finite(struct network *n, struct error *e)
         size_t count = (size_t)n->batch * model_shape_elements(n->model.layers[last].out);
         float *values = floats(count);
         bool ok = values && n->backend->ops->read(n->stages[previous], values, e);
-        if (ok && (!layer_is_finite(&n->model.layers[i], n->parameters) || !all_finite(values, count)))
+        if (ok && (!layer_is_finite(&n->model.layers[i], n->host_parameters) || !all_finite(values, count)))
             first = i;
         free(values);
         if (!ok)
@@ -412,7 +452,7 @@ uint64_t network_hash(const struct network *n)
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < n->model.parameters; i++) {
         uint32_t bits;
-        memcpy(&bits, &n->parameters[i], sizeof bits);
+        memcpy(&bits, &n->host_parameters[i], sizeof bits);
         hash = (hash ^ bits) * 0x100000001b3u;
     }
     return hash;

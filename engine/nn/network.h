@@ -4,7 +4,8 @@
  * Layers that can be done in one go become one stage: a relu joins the convolution, dense layer, batchnorm or add before
  * it, and conv2d, relu, maxpool become conv2d and a maxpool with relu (the same values: both are monotone and the
  * maximum of the relus is the relu of the maximum; a quarter of the work). The network owns its parameters and
- * state and borrows backend and gradients, which must outlive it.
+ * state and borrows backend and gradients, which must outlive it. All three lie in the backend's memory; where that is
+ * not the host's, the host has copies of the first two, which are as new as the last network_to_host.
  */
 #ifndef RINGSIDE_NN_NETWORK_H
 #define RINGSIDE_NN_NETWORK_H
@@ -26,9 +27,12 @@ struct network {
     struct model_spec model; /* a copy */
     struct backend *backend;
     int batch;
-    float *parameters;     /* model.parameters, 64-byte aligned, owned */
-    float *state;          /* model.states, owned */
-    float *gradients;      /* as many as parameters, given by the caller; NULL: forward only */
+    float *parameters; /* model.parameters, in the backend's memory, owned */
+    float *state;      /* model.states, the same */
+    float *gradients;  /* as many as parameters, the same, given by the caller; NULL: forward only */
+    float *host_parameters,
+        *host_state;       /* the two where the host reads and writes them; often the same pointers */
+    void *input;           /* the batch that forward goes by: what network_input gave last */
     struct stage **stages; /* the first is the input */
     int stage_count;
     int *stage_of; /* by layer: the stage that puts out what the layer does, or the fused layers up to it */
@@ -54,7 +58,13 @@ void network_free(struct network *n);
  * ±1/sqrt(units), embeddings normal, norms 1 and 0. The same seed gives the same parameters everywhere. State: means 0,
  * variances 1.
  */
-void network_init(struct network *n, uint64_t seed);
+bool network_init(struct network *n, uint64_t seed, struct error *e);
+
+/* The host's copies of parameters and state become what the backend has, or the other way round. */
+bool network_to_host(struct network *n, struct error *e);
+bool network_to_backend(struct network *n, struct error *e);
+/* Parameters and state of another network of the same model and backend. The host's copies stay as they are. */
+bool network_take(struct network *n, const struct network *from, struct error *e);
 
 /*
  * Forward and backward, and each stage in them, are spans of that lane from now on, called by the layers' names and
@@ -63,7 +73,10 @@ void network_init(struct network *n, uint64_t seed);
 bool network_trace(struct network *n, struct trace *trace, struct trace_lane *lane, const char *whose,
                    struct error *e);
 
-/* Where the caller puts a batch, plain: float, or int32_t where the model takes tokens. */
+/*
+ * Where the caller puts the next batch, plain: float, or int32_t where the model takes tokens. To be asked for once for
+ * each batch; what is written there stays until the next is asked for.
+ */
 void *network_input(struct network *n);
 /* The last stage, and the stage that puts out layer i's result. */
 struct stage *network_output(const struct network *n);
@@ -88,7 +101,7 @@ int network_gradient_not_finite(const struct network *n, const float *gradients)
 /* A layer's learned tensor t in a buffer of the model's layout. */
 struct tensor network_tensor(const struct layer_spec *layer, int t, float *buffer);
 
-/* FNV-1a of the bits: ranks that trained alike have the same. */
+/* FNV-1a of the bits of the parameters in the host's copy: ranks that trained alike have the same. */
 uint64_t network_hash(const struct network *n);
 
 #endif

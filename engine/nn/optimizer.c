@@ -35,13 +35,21 @@ static bool has_second(const struct optimizer_spec *spec)
     return spec->kind == OPTIMIZER_ADAM || spec->kind == OPTIMIZER_ADAMW || spec->kind == OPTIMIZER_LAMB;
 }
 
-static bool moments_new(size_t n, float **moments, struct error *e)
+static bool moments_new(struct optimizer *o, float **moments, float **host, struct error *e)
 {
-    size_t bytes = (n * sizeof(float) + 63) / 64 * 64;
-    if (!(*moments = aligned_alloc(64, bytes)))
-        return error_set(e, ERROR_FAILED, "not enough memory for the optimiser's state (%zu bytes)", bytes);
-    memset(*moments, 0, bytes);
+    const struct backend_ops *ops = o->backend->ops;
+    if (!(*moments = ops->memory_new(o->backend, o->parameters, e)))
+        return error_wrap(e, "the optimiser's state");
+    if (ops->host_memory)
+        *host = *moments;
     return true;
+}
+
+static void moments_free(struct optimizer *o, float *moments, float *host)
+{
+    if (host != moments)
+        free(host);
+    o->backend->ops->memory_free(o->backend, moments);
 }
 
 static int pieces_of(const struct layer_tensor *t)
@@ -90,8 +98,8 @@ struct optimizer *optimizer_new(const struct optimizer_spec *spec, const struct 
     o->spec = *spec;
     o->backend = backend;
     o->parameters = model->parameters;
-    if (!cut(o, model, e) || (has_first(spec) && !moments_new(o->parameters, &o->first, e)) ||
-        (has_second(spec) && !moments_new(o->parameters, &o->second, e))) {
+    if (!cut(o, model, e) || (has_first(spec) && !moments_new(o, &o->first, &o->host_first, e)) ||
+        (has_second(spec) && !moments_new(o, &o->second, &o->host_second, e))) {
         optimizer_free(o);
         return NULL;
     }
@@ -102,8 +110,8 @@ void optimizer_free(struct optimizer *o)
 {
     if (!o)
         return;
-    free(o->first);
-    free(o->second);
+    moments_free(o, o->first, o->host_first);
+    moments_free(o, o->second, o->host_second);
     free(o->pieces);
     free(o->adapts);
     free(o->sums);
@@ -135,12 +143,35 @@ bool optimizer_take_step(struct optimizer *o, double lr, float *parameters, cons
     return true;
 }
 
+static bool to_host(struct optimizer *o, const float *moments, float **host, struct error *e)
+{
+    size_t bytes = (o->parameters * sizeof(float) / 64 + 1) * 64;
+    if (!moments)
+        return true;
+    if (!*host && !(*host = aligned_alloc(64, bytes)))
+        return error_set(e, ERROR_FAILED, "not enough memory for a copy of the optimiser's state (%zu bytes)",
+                         bytes);
+    return o->backend->ops->copy_out(o->backend, *host, moments, o->parameters, e);
+}
+
+bool optimizer_to_host(struct optimizer *o, struct error *e)
+{
+    return to_host(o, o->first, &o->host_first, e) && to_host(o, o->second, &o->host_second, e);
+}
+
+bool optimizer_to_backend(struct optimizer *o, struct error *e)
+{
+    const struct backend_ops *ops = o->backend->ops;
+    return (!o->host_first || ops->copy_in(o->backend, o->first, o->host_first, o->parameters, e)) &&
+           (!o->host_second || ops->copy_in(o->backend, o->second, o->host_second, o->parameters, e));
+}
+
 int optimizer_state(const struct optimizer *o, struct optimizer_state state[2])
 {
     int n = 0;
     if (o->first)
-        state[n++] = (struct optimizer_state){o->second ? "exp_avg" : "momentum_buffer", o->first};
+        state[n++] = (struct optimizer_state){o->second ? "exp_avg" : "momentum_buffer", o->host_first};
     if (o->second)
-        state[n++] = (struct optimizer_state){"exp_avg_sq", o->second};
+        state[n++] = (struct optimizer_state){"exp_avg_sq", o->host_second};
     return n;
 }

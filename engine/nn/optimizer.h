@@ -69,8 +69,10 @@ struct optimizer {
     struct optimizer_spec spec;
     struct backend *backend;
     size_t parameters;
-    float *first, *second; /* 64-byte aligned, 0 at first */
-    long steps;            /* taken so far */
+    float *first, *second; /* the moments, in the backend's memory, 0 at first */
+    float *host_first,
+        *host_second; /* where the host sees them: the same, or copies once optimizer_to_host has made them */
+    long steps;       /* taken so far */
     struct optimizer_piece *pieces;
     int piece_count, tensor_count;
     bool *adapts;
@@ -89,7 +91,14 @@ void optimizer_free(struct optimizer *o);
 bool optimizer_take_step(struct optimizer *o, double lr, float *parameters, const float *gradients,
                          double *gradient_squares, struct error *e);
 
-/* What a checkpoint keeps beside `steps`: buffers in the layout of the parameters, with PyTorch's names. */
+/* The host's copies of the moments become what the backend has (made where there are none yet), or the other way round. */
+bool optimizer_to_host(struct optimizer *o, struct error *e);
+bool optimizer_to_backend(struct optimizer *o, struct error *e);
+
+/*
+ * What a checkpoint keeps beside `steps`: buffers in the layout of the parameters, with PyTorch's names. The host's copies,
+ * behind optimizer_to_host.
+ */
 struct optimizer_state {
     const char *name; /* "momentum_buffer"; "exp_avg", "exp_avg_sq" */
     float *data;

@@ -48,11 +48,11 @@ struct job_train {
     double warmup;    /* share of the run over which the rate rises to its peak, in front of the schedule */
     double step_size; /* schedule step: epochs after which the rate is multiplied ... */
     double gamma;     /* ... with this */
-    char dtype[8];    /* "fp32", "bf16": what layers compute in */
-    char algo[32];    /* allreduce: "ring", "tree", "mpi" */
+    char dtype[8];    /* "fp32", "bf16", on GPUs "tf32": what layers multiply in */
+    char algo[32];    /* allreduce: "ring", "tree", "mpi", on GPUs "nccl" */
     long bucket;   /* bytes of gradients summed at once, beside backward; 0: all after it; -1: by the hosts */
     bool autotune; /* algo and bucket are found in the first steps */
-    char device[16]; /* "cpu", "auto" */
+    char device[16]; /* "cpu", "cuda", "auto": GPUs where every rank finds one */
     int threads;     /* per rank; 0: cores of the host / ranks on it, at least 1 */
     uint64_t seed;
     bool reproducible;        /* the same bits for any number of ranks and threads */

@@ -117,13 +117,16 @@ static bool check_link(const struct job *job, const char *algos, struct error *e
         return true;
     for (const char *p = algos;; p++) {
         size_t n = strcspn(p, ",");
-        bool memory = n == 3 && !strncmp(p, "shm", n);
-        if (memory || (n == 3 && !strncmp(p, "mpi", n)))
-            return error_set(e, ERROR_INPUT,
-                             "algo: %s goes past the link that is slowed on purpose (%s); take ring, auto or "
-                             "another",
-                             memory ? "shm" : "mpi",
-                             memory ? "it sums in shared memory" : "the library sends its own messages");
+        static const char *const past[][2] = {{"shm", "it sums in shared memory"},
+                                              {"mpi", "the library sends its own messages"},
+                                              {"nccl", "the library sends its own messages"}};
+        for (size_t i = 0; i < sizeof past / sizeof *past; i++)
+            if (n == strlen(past[i][0]) && !strncmp(p, past[i][0], n))
+                return error_set(
+                    e, ERROR_INPUT,
+                    "algo: %s goes past the link that is slowed on purpose (%s); take ring, auto or "
+                    "another",
+                    past[i][0], past[i][1]);
         p += n;
         if (!*p)
             return true;
@@ -152,6 +155,22 @@ static bool check_recipe(const struct job_train *t, struct error *e)
     if (t->reproducible && strcmp(t->compress, "none") != 0)
         return error_set(e, ERROR_INPUT,
                          "compress: not together with reproducible, which sums in one order and in float32");
+    if (t->reproducible && !strcmp(t->device, "cuda"))
+        return error_set(
+            e, ERROR_INPUT,
+            "device: reproducible computes on the CPU, whose bits it promises; take cpu or auto");
+    if (!strcmp(t->dtype, "tf32") && !strcmp(t->device, "cpu"))
+        return error_set(e, ERROR_INPUT,
+                         "dtype: tf32 is a format of NVIDIA GPUs; on the CPU take fp32 or bf16");
+    if (!strcmp(t->algo, "nccl") && !strcmp(t->device, "cpu"))
+        return error_set(
+            e, ERROR_INPUT,
+            "algo: nccl sums in the memory of GPUs, but the device is cpu; take ring, mpi or auto");
+    if (!strcmp(t->algo, "nccl") && strcmp(t->compress, "none") != 0)
+        return error_set(
+            e, ERROR_INPUT,
+            "compress: gradients are compressed in the host's memory, where nccl does not sum; take "
+            "algo auto or ring");
     if (t->warmup > 0 && !strcmp(t->schedule, "onecycle"))
         return error_set(e, ERROR_INPUT,
                          "warmup: the schedule onecycle warms up by itself; take constant, step or cosine");

@@ -93,8 +93,8 @@ bool schedule_algo_parse(const char *algo, int *index, int *number, struct error
             snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", makers[i].name);
         }
         return error_set(e, ERROR_INPUT,
-                         "there is no allreduce algorithm \"%.64s\" (there are: auto, mpi, shm, %s)", algo,
-                         known);
+                         "there is no allreduce algorithm \"%.64s\" (there are: auto, mpi, shm, nccl, %s)",
+                         algo, known);
     }
     if (!algo[name])
         return true;
@@ -124,8 +124,10 @@ bool schedule_make(struct schedule *s, const char *algo, int ranks, size_t lengt
 bool allreduce_algo_check(const char *algo, int ranks, struct error *e)
 {
     int index, number;
-    if (strcmp(algo, "mpi") == 0 || strcmp(algo, "shm") == 0 || strcmp(algo, "auto") == 0)
-        return true;
+    static const char *const others[] = {"auto", "mpi", "shm", "nccl"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(algo, others[i]) == 0)
+            return true;
     if (!schedule_algo_parse(algo, &index, &number, e))
         return false;
     struct schedule s = {0}; /* of nothing: it has no transfers, but what does not go together shows */

@@ -107,7 +107,7 @@ const char *schedule_algo(int i);
  */
 bool schedule_algo_parse(const char *algo, int *index, int *number, struct error *e);
 /*
- * Whether it is such a name, "auto", "mpi" or "shm": what a job may ask for; and whether the number behind a colon goes
+ * Whether it is such a name, "auto", "mpi", "shm" or "nccl": what a job may ask for; and whether the number behind a colon goes
  * with so many ranks (0: not known yet). ERROR_INPUT as above.
  */
 bool allreduce_algo_check(const char *algo, int ranks, struct error *e);

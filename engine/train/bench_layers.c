@@ -116,9 +116,7 @@ bool bench_layers(struct bench *b, double peak, double bandwidth, struct error *
         return false;
     struct backend *backend = backend_cpu_open(b->threads, e);
     struct network *n = backend ? network_new(&model, backend, b->job->batch, NULL, NETWORK_PLAIN, e) : NULL;
-    if (n)
-        network_init(n, 1);
-    bool ok = n && measure(b, n, peak, bandwidth, e);
+    bool ok = n && network_init(n, 1, e) && measure(b, n, peak, bandwidth, e);
     network_free(n);
     backend_close(backend);
     model_free(&model);

@@ -120,8 +120,7 @@ static bool set_up(struct bench_step *s, int threads, struct error *e)
         !optimizer_named("adam", &adam, e) ||
         !(s->optimizer = optimizer_new(&adam, &s->model, s->backend, e)))
         return false;
-    network_init(s->network, 1);
-    return take_step(s, e);
+    return network_init(s->network, 1, e) && take_step(s, e);
 }
 
 struct bench_step *bench_step_new(const json_t *description, int threads, int batch, struct error *e)

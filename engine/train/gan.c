@@ -69,22 +69,21 @@ static bool make_networks(struct trainer *tr, struct error *e)
 {
     struct gan *g = tr->gan;
     int batch = tr->t->batch;
-    tr->gradients = comm_buffer(tr->comm, tr->model.parameters + WORDS, e);
-    g->gradients = comm_buffer(tr->comm, g->model.parameters + 1, e);
-    g->judge_gradients = comm_buffer(tr->comm, tr->model.parameters, e);
-    if (!tr->gradients || !g->gradients || !g->judge_gradients)
+    g->judge_gradients = tr->backend->ops->memory_new(tr->backend, tr->model.parameters, e);
+    if (!g->judge_gradients ||
+        !gradients_new(&tr->gradients, tr->comm, tr->backend, tr->model.parameters, WORDS, e) ||
+        !gradients_new(&g->gradients, tr->comm, tr->backend, g->model.parameters, 1, e))
         return false;
-    tr->network = network_new(&tr->model, tr->backend, 2 * batch, tr->gradients, NETWORK_PLAIN, e);
-    g->generator = network_new(&g->model, tr->backend, batch, g->gradients, NETWORK_PLAIN, e);
+    tr->network = network_new(&tr->model, tr->backend, 2 * batch, tr->gradients.computed, NETWORK_PLAIN, e);
+    g->generator = network_new(&g->model, tr->backend, batch, g->gradients.computed, NETWORK_PLAIN, e);
     g->judge = network_new(&tr->model, tr->backend, batch, g->judge_gradients, NETWORK_INPUT_GRADIENT, e);
     if (!tr->network || !g->generator || !g->judge)
         return false;
-    network_init(tr->network, tr->t->seed);
-    network_init(g->generator, tr->t->seed + STREAM_GENERATOR);
     tr->network->context.seed = g->generator->context.seed = g->judge->context.seed = tr->t->seed;
     tr->network->context.all_ranks = g->generator->context.all_ranks = g->judge->context.all_ranks =
         comm_size(tr->comm) > 1 ? &tr->all_ranks : NULL;
-    return true;
+    return network_init(tr->network, tr->t->seed, e) &&
+           network_init(g->generator, tr->t->seed + STREAM_GENERATOR, e);
 }
 
 static bool make_rooms(struct trainer *tr, struct error *e)
@@ -127,8 +126,9 @@ void gan_tear_down(struct trainer *tr)
     network_free(g->generator);
     network_free(g->judge);
     model_free(&g->model);
-    comm_buffer_free(tr->comm, g->gradients);
-    comm_buffer_free(tr->comm, g->judge_gradients);
+    gradients_free(&g->gradients);
+    if (g->judge_gradients)
+        tr->backend->ops->memory_free(tr->backend, g->judge_gradients);
     free(g->images);
     free(g->answers);
     free(g->targets);
@@ -213,11 +213,11 @@ static bool discriminate(struct trainer *tr, struct error *e)
     double all = (double)tr->global_batch;
     struct targets targets = {.values = g->targets, .samples = 2 * tr->t->batch};
     struct loss_sum sum;
-    float *word = tr->gradients + tr->model.parameters;
+    float *word = gradients_words(&tr->gradients);
     activity_enter(tr->activity, ACTIVITY_FORWARD, tr->step + 1);
     if (!network_forward(g->generator, true, e) || !ops->read(network_output(g->generator), g->images, e))
         return false;
-    memcpy((float *)network_input(tr->network) + half, g->images, half * sizeof(float));
+    memcpy((float *)tr->network->input + half, g->images, half * sizeof(float));
     if (!network_forward(tr->network, true, e) ||
         !ops->loss(network_output(tr->network), &tr->model.loss, &targets, 1 / all, &sum, NULL, e) ||
         !ops->read(network_output(tr->network), g->answers, e) || !network_backward(tr->network, e))
@@ -237,15 +237,15 @@ static bool generate(struct trainer *tr, struct error *e)
     double all = (double)tr->global_batch;
     struct targets targets = {.values = g->targets, .samples = tr->t->batch}; /* the half that is all ones */
     struct loss_sum sum;
-    memcpy(g->judge->parameters, tr->network->parameters, tr->model.parameters * sizeof(float));
-    memcpy(g->judge->state, tr->network->state, tr->model.states * sizeof(float));
+    if (!network_take(g->judge, tr->network, e))
+        return false;
     memcpy(network_input(g->judge), g->images, elements * sizeof(float));
     if (!network_gradients(g->judge, &targets, 1 / all, &sum, e) ||
         !ops->read_gradient(g->judge->stages[0], g->images, e) ||
         !ops->write_gradient(network_output(g->generator), g->images, e) ||
         !network_backward(g->generator, e))
         return false;
-    g->gradients[g->model.parameters] = (float)(sum.loss / all);
+    gradients_words(&g->gradients)[0] = (float)(sum.loss / all);
     return true;
 }
 
@@ -259,26 +259,26 @@ static bool finite_or_diverged(const struct trainer *tr, double value, const cha
                whose, isnan(value) ? "not a number (NaN)" : "infinite", tr->step + 1, tr->lr);
 }
 
-static bool sum_up(struct trainer *tr, float *gradients, size_t n, struct hop_log *hops, double *comm_s,
+static bool sum_up(struct trainer *tr, const struct gradients *g, struct hop_log *hops, double *comm_s,
                    struct error *e)
 {
     double before = sink_clock();
     int64_t began = trace_now(tr->lane);
-    bool ok = comm_allreduce(tr->comm, tr->algo, gradients, n, tr->sample_hops ? hops : NULL, e);
-    trace_reduce(tr->lane, began, TRACE_ALLREDUCE, gradients == tr->gradients ? 0 : 1,
-                 (int64_t)(n * sizeof *gradients), -1);
+    bool ok = gradients_sum(g, tr->algo, tr->sample_hops ? hops : NULL, e);
+    trace_reduce(tr->lane, began, TRACE_ALLREDUCE, g == &tr->gradients ? 0 : 1,
+                 (int64_t)((g->parameters + g->words) * sizeof(float)), -1);
     *comm_s += sink_clock() - before;
     return ok;
 }
 
-static bool learn(const struct trainer *tr, struct network *n, struct optimizer *o, const float *gradients,
-                  double *squares, struct error *e)
+static bool learn(const struct trainer *tr, struct network *n, struct optimizer *o,
+                  const struct gradients *gradients, double *squares, struct error *e)
 {
     bool d = n == tr->network;
     int64_t began = trace_now(tr->lane);
-    bool ok = finite_or_diverged(tr, gradients[n->model.parameters],
+    bool ok = finite_or_diverged(tr, gradients_words(gradients)[0],
                                  d ? "discriminator's loss" : "generator's loss", e) &&
-              optimizer_take_step(o, tr->lr, n->parameters, gradients, squares, e);
+              optimizer_take_step(o, tr->lr, n->parameters, gradients->computed, squares, e);
     trace_span(tr->lane, began, TRACE_OPTIMIZER, -1);
     return ok && finite_or_diverged(tr, *squares, d ? "discriminator's gradient" : "generator's gradient", e);
 }
@@ -287,24 +287,24 @@ bool gan_step(struct trainer *tr, int wants, int *want, struct error *e)
 {
     struct gan *g = tr->gan;
     double comm_s = 0, squares[2] = {0}, t0 = sink_clock();
-    float *word = tr->gradients + tr->model.parameters;
+    const float *word = gradients_words(&tr->gradients);
     tr->layers_s = 0;
     if (!make_batches(tr, e))
         return false;
     double data_s = sink_clock() - t0;
     if (!discriminate(tr, e))
         return false;
-    word[1] = trainer_word(tr, wants);
-    if (!sum_up(tr, tr->gradients, tr->model.parameters + WORDS, tr->hops[0], &comm_s, e))
+    gradients_words(&tr->gradients)[1] = trainer_word(tr, wants);
+    if (!sum_up(tr, &tr->gradients, tr->hops[0], &comm_s, e))
         return false;
     struct gan_figures now = {.loss_d = word[0], .d_real = word[2], .d_fake = word[3]};
     trainer_take_word(tr, word[1], want);
     tr->lr = trainer_rate(tr);
-    if (!learn(tr, tr->network, tr->optimizer, tr->gradients, &squares[0], e) || !generate(tr, e) ||
-        !sum_up(tr, g->gradients, g->model.parameters + 1, tr->hops[1], &comm_s, e) ||
-        !learn(tr, g->generator, g->optimizer, g->gradients, &squares[1], e))
+    if (!learn(tr, tr->network, tr->optimizer, &tr->gradients, &squares[0], e) || !generate(tr, e) ||
+        !sum_up(tr, &g->gradients, tr->hops[1], &comm_s, e) ||
+        !learn(tr, g->generator, g->optimizer, &g->gradients, &squares[1], e))
         return false;
-    now.loss_g = g->gradients[g->model.parameters];
+    now.loss_g = gradients_words(&g->gradients)[0];
     comm_s += tr->layers_s;
     const struct phases phases = {
         .data = data_s, .compute = sink_clock() - t0 - data_s - comm_s, .comm = comm_s, .exposed = comm_s};

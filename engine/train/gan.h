@@ -18,6 +18,7 @@
 #include "engine/data/dataset.h"
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
+#include "engine/train/gradients.h"
 #include "engine/train/telemetry.h"
 
 struct trainer;
@@ -29,8 +30,8 @@ struct gan {
     struct model_spec model;           /* of the generator; that of the discriminator is the trainer's */
     struct network *generator, *judge; /* the judge: D again, with G's images only, and their gradient */
     struct optimizer *optimizer;       /* G's */
-    float *gradients;                  /* G's, of comm, and one number behind them */
-    float *judge_gradients;            /* not used: backward wants room for them */
+    struct gradients gradients;        /* G's, and one number behind them */
+    float *judge_gradients;            /* not used: backward wants room for them, of the backend */
     float *images;                     /* G's output, and the gradient of it */
     float *answers;                    /* D's, of both halves */
     float *targets;                    /* 1 for real, 0 for generated */

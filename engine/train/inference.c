@@ -25,8 +25,9 @@ enum { BATCHES = sizeof batches / sizeof *batches, LEAST_PASSES = 5, MOST_PASSES
 bool trainer_load_tested(struct trainer *tr, struct error *e)
 {
     struct checkpoint c = {0};
-    trainer_add_networks(tr, &c, false);
-    if (!checkpoint_share(tr->comm, tr->t->eval, &c, tr->resume_note, sizeof tr->resume_note, e))
+    if (!trainer_add_networks(tr, &c, false, e) ||
+        !checkpoint_share(tr->comm, tr->t->eval, &c, tr->resume_note, sizeof tr->resume_note, e) ||
+        !trainer_install_networks(tr, false, e))
         return false;
     tr->step = tr->first_step = c.step;
     if (c.epoch > 0) /* as that run counted them, with its ranks and its batch */
@@ -73,9 +74,8 @@ static bool measure(struct trainer *tr, int batch, double *latency, struct error
     struct network *n = network_new(&trained->model, tr->backend, batch, NULL, NETWORK_PLAIN, e);
     if (!n)
         return false;
-    memcpy(n->parameters, trained->parameters, trained->model.parameters * sizeof(float));
-    memcpy(n->state, trained->state, trained->model.states * sizeof(float));
-    bool ok = (tr->gan || fill_input(n, &tr->test, e)) && time_passes(n, latency, e);
+    bool ok =
+        network_take(n, trained, e) && (tr->gan || fill_input(n, &tr->test, e)) && time_passes(n, latency, e);
     network_free(n);
     return ok;
 }

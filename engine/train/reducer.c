@@ -64,11 +64,17 @@ void reducer_free(struct reducer *r)
     free(r);
 }
 
+/* Where they are computed, and not in the host's memory. */
+static bool stays(const struct reducer *r)
+{
+    return gradients_stay(r->algo);
+}
+
 /* How many of a bucket's numbers are gradients of parameters, which may be packed. */
 static size_t packed_of(const struct reduction *n)
 {
     const struct reducer_spec *s = &n->reducer->spec;
-    size_t begin = (size_t)(n->x - s->gradients), parameters = s->model->parameters;
+    size_t begin = (size_t)(n->x - s->gradients->host), parameters = s->model->parameters;
     size_t most = parameters > begin ? parameters - begin : 0;
     return n->length < most ? n->length : most;
 }
@@ -79,7 +85,7 @@ static bool sum_up(const struct reduction *n, struct error *e)
     const struct reducer *r = n->reducer;
     const struct reducer_spec *s = &r->spec;
     if (!r->compressor || n->bucket < 0)
-        return comm_allreduce(s->comm, r->algo, n->x, n->length, n->log, e);
+        return comm_allreduce(s->comm, gradients_host_algo(r->algo), n->x, n->length, n->log, e);
     size_t packed = packed_of(n);
     bool measure = r->steps % COMPRESS_MEASURED == 0;
     return comm_allreduce_compressed(r->compressor, r->algo, n->x, packed, measure, n->log, e) &&
@@ -138,7 +144,8 @@ bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct erro
     r->algo = algo;
     r->bucket = bucket;
     bool whole = s->whole || comm_size(s->comm) == 1;
-    if (!buckets_plan(&r->plan, s->model, s->length, whole ? 0 : bucket, e))
+    if (!buckets_plan(&r->plan, s->model, s->gradients->parameters + s->gradients->words, whole ? 0 : bucket,
+                      e))
         return false;
     r->reductions = calloc((size_t)r->plan.count, sizeof *r->reductions);
     if (!r->reductions)
@@ -147,17 +154,19 @@ bool reducer_set(struct reducer *r, const char *algo, size_t bucket, struct erro
         r->beside = trace_lane(s->trace, TRACE_LANE_COMM, "comm");
     for (int i = 0; i < r->plan.count; i++) {
         const struct bucket *b = &r->plan.list[i];
-        r->reductions[i] = (struct reduction){
-            .job = {.run = reduce}, .reducer = r, .x = s->gradients + b->begin, .length = b->end - b->begin};
+        r->reductions[i] = (struct reduction){.job = {.run = reduce},
+                                              .reducer = r,
+                                              .x = s->gradients->host + b->begin,
+                                              .length = b->end - b->begin};
         r->reductions[i].bucket = i;
         r->reductions[i].algo_name = algo_name(r, r->reductions[i].x, r->reductions[i].length);
         r->reductions[i].lane = reducer_overlaps(r) ? r->beside : r->lane;
     }
     if (!make_compressor(r, e))
         return false;
-    if (reducer_overlaps(r) && !r->thread)
+    if (reducer_overlaps(r) && !stays(r) && !r->thread)
         r->thread = comm_thread_start(s->comm, e);
-    return r->thread || !reducer_overlaps(r);
+    return r->thread || stays(r) || !reducer_overlaps(r);
 }
 
 const char *reducer_algo(const struct reducer *r)
@@ -191,38 +200,83 @@ void reducer_begin(struct reducer *r, struct hop_log **logs)
         r->reductions[i].log = logs && i < REDUCER_LOGS ? logs[i] : NULL;
 }
 
+/* Where NCCL sums: on a stream of its own, behind what the backend was asked for. Words are left to reducer_finish. */
+static bool start_on_device(const struct reducer *r, const struct bucket *b, struct error *e)
+{
+    const struct gradients *g = r->spec.gradients;
+    size_t end = b->end < g->parameters ? b->end : g->parameters;
+    return b->begin >= end || comm_device_sum(r->spec.comm, &element_f32, g->computed + b->begin,
+                                              g->computed + b->begin, end - b->begin, e);
+}
+
+static bool start_one(struct reducer *r, int i, struct error *e)
+{
+    const struct bucket *b = &r->plan.list[i];
+    if (stays(r))
+        return start_on_device(r, b, e);
+    if (!gradients_to_host(r->spec.gradients, b->begin, b->end, e))
+        return false;
+    return comm_thread_put(r->thread, &r->reductions[i].job) ||
+           comm_thread_wait(r->thread, e); /* for the reason */
+}
+
 /* Puts buckets on their way: those before number `end` whose gradients are final from `ready` on. */
 static bool start(struct reducer *r, int end, size_t ready, struct error *e)
 {
     for (; r->next < end && r->plan.list[r->next].begin >= ready; r->next++)
-        if (!comm_thread_put(r->thread, &r->reductions[r->next].job))
-            return comm_thread_wait(r->thread, e); /* for the reason */
+        if (!start_one(r, r->next, e))
+            return false;
     return true;
 }
 
 bool reducer_ready(void *self, size_t from, struct error *e)
 {
     struct reducer *r = self;
-    float *restrict to = r->spec.gradients;
-    const float *restrict part = r->spec.part;
-    for (size_t i = from; part && i < r->added; i++)
-        to[i] += part[i];
+    const struct gradients *g = r->spec.gradients;
+    if (r->spec.part &&
+        !g->backend->ops->add(g->backend, g->computed + from, r->spec.part + from, r->added - from, e))
+        return false;
     r->added = from;
     /* The last is left to reducer_finish, which times it: the thread may take this one's core at once. */
     return start(r, r->plan.count - 1, from, e);
 }
 
+/* What is left to start, the words meanwhile, and the end of it all. */
+static bool finish_on_device(struct reducer *r, struct error *e)
+{
+    const struct gradients *g = r->spec.gradients;
+    int64_t began = trace_now(r->lane);
+    double busy, exposed;
+    if (!start(r, r->plan.count, 0, e) ||
+        !comm_allreduce(r->spec.comm, "mpi", gradients_words(g), g->words, NULL, e) ||
+        !comm_device_wait(r->spec.comm, e))
+        return false;
+    trace_span(r->lane, began, TRACE_WAIT, -1);
+    comm_device_times(r->spec.comm, &busy, &exposed);
+    r->comm += busy;
+    r->exposed += exposed;
+    r->sent_bytes = comm_take_sent_bytes(r->spec.comm);
+    r->steps++;
+    return true;
+}
+
 bool reducer_finish(struct reducer *r, struct error *e)
 {
+    const struct gradients *g = r->spec.gradients;
     double before = timing_now();
     bool ok;
+    if (stays(r))
+        return finish_on_device(r, e);
     if (reducer_overlaps(r)) {
         int64_t began = trace_now(r->lane);
         ok = start(r, r->plan.count, 0, e) && comm_thread_wait(r->thread, e);
         trace_span(r->lane, began, TRACE_WAIT, -1);
     } else {
-        ok = reduce(&r->reductions[0].job, e);
+        /* One rank alone has the sum. */
+        bool moves = comm_size(r->spec.comm) > 1;
+        ok = (!moves || gradients_to_host(g, 0, g->parameters, e)) && reduce(&r->reductions[0].job, e);
     }
+    ok = ok && (comm_size(r->spec.comm) == 1 || gradients_to_backend(g, 0, g->parameters, e));
     double waited = timing_now() - before;
     r->sent_bytes = comm_take_sent_bytes(r->spec.comm);
     r->steps++;

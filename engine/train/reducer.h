@@ -6,7 +6,9 @@
  * where there is nothing to overlap) and ends with the sums (reducer_finish). What lies behind the gradients in the
  * buffer must be there before the first call of reducer_ready. Between steps the caller owns the comm, within one the
  * reducer does: whatever else a step has to sum goes through reducer_sum. The thread is started with the first plan
- * of several buckets.
+ * of several buckets; with "nccl" there is none, for the GPU itself sums beside backward. Where the gradients lie in a
+ * backend's own memory and another algorithm sums them, each bucket is fetched to the host as it gets ready and brought
+ * back at the end.
  */
 #ifndef RINGSIDE_TRAIN_REDUCER_H
 #define RINGSIDE_TRAIN_REDUCER_H
@@ -14,18 +16,17 @@
 #include "engine/comm/comm.h"
 #include "engine/comm/compress.h"
 #include "engine/train/buckets.h"
+#include "engine/train/gradients.h"
 
 enum { REDUCER_LOGS = 8 }; /* operations of a step whose hops are recorded, at most */
 
 struct reducer_spec {
     struct comm *comm;
     const struct model_spec *model;
-    float *gradients; /* of comm */
-    size_t length;    /* of it: parameters, and what travels behind them */
-    const float
-        *part; /* where the gradients that get ready lie, to be added to those in `gradients`; NULL: there */
-    struct trace *trace;            /* NULL: nothing is recorded */
-    bool whole;                     /* one allreduce, whatever size of bucket is asked for */
+    const struct gradients *gradients; /* of comm and model; what travels behind them are its words */
+    const float *part;   /* where the gradients that get ready lie, to be added to those; NULL: there */
+    struct trace *trace; /* NULL: nothing is recorded */
+    bool whole;          /* one allreduce, whatever size of bucket is asked for */
     const struct element *compress; /* what gradients travel as; NULL: as they are */
 };
 

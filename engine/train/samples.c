@@ -201,7 +201,7 @@ static bool emit_judged(struct samples *s, struct network *n, const struct datas
                 return error_set(e, ERROR_FAILED, "out of memory for a sample");
             ok = n->backend->ops->read(network_output(n), logits, e);
         }
-        const char *inputs = network_input(n);
+        const char *inputs = n->input;
         ok = ok &&
              emit_one(s, d, which[i], inputs + (size_t)i * dataset_sample_bytes(d), classes[i], predicted[i],
                       probability(logits + (size_t)i * (size_t)outputs, outputs, predicted[i]), e);
@@ -353,7 +353,7 @@ static bool emit_gates(struct samples *s, struct network *n, const struct datase
         event_set_integer(event, "of", l->units);
         event_set_integer(event, "steps", steps);
         if (d->vocabulary > 0) {
-            samples_tokens(d, network_input(n), steps, words, sizeof words);
+            samples_tokens(d, n->input, steps, words, sizeof words);
             event_set_text(event, "token", samples_by_character(d) ? "character" : "word");
             event_set_text(event, "tokens", words);
         }

@@ -51,12 +51,13 @@ static bool write_on(struct network *n, const struct dataset *d, uint64_t seed, 
     for (int i = 0; i < count; i++) {
         if (!network_forward(n, false, e) || !n->backend->ops->read(network_output(n), logits, e))
             return false;
-        for (int k = 0; k < TEXTS; k++) {
+        const int32_t *before = n->input;
+        int32_t *tokens = network_input(n); /* the same place, or another */
+        for (int k = 0; k < TEXTS; k++, before += window, tokens += window) {
             /* Of a sequence the last step is what comes next. */
             const float *next = logits + (size_t)(k + 1) * each - classes;
-            int32_t *tokens = (int32_t *)network_input(n) + (size_t)k * (size_t)window;
             written[k][i] = draw(next, classes, temperatures[k], &r[k]);
-            memmove(tokens, tokens + 1, (size_t)(window - 1) * sizeof *tokens);
+            memmove(tokens, before + 1, (size_t)(window - 1) * sizeof *tokens);
             tokens[window - 1] = written[k][i];
         }
     }
@@ -89,8 +90,6 @@ bool samples_written(const struct samples *s, const struct network *trained, con
     struct network *n = network_new(&trained->model, trained->backend, TEXTS, NULL, NETWORK_PLAIN, e);
     if (!n)
         return false;
-    memcpy(n->parameters, trained->parameters, trained->model.parameters * sizeof *n->parameters);
-    memcpy(n->state, trained->state, trained->model.states * sizeof *n->state);
     size_t each = model_shape_elements(model_output(&n->model));
     float *logits = malloc(TEXTS * each * sizeof *logits);
     int32_t *classes = malloc(TEXTS * (size_t)d->targets * sizeof *classes),
@@ -100,9 +99,10 @@ bool samples_written(const struct samples *s, const struct network *trained, con
     bool rooms = logits && classes && prompt && written;
     if (!rooms)
         error_set(e, ERROR_FAILED, "out of memory for writing texts");
-    bool ok = rooms && dataset_batch(d, which, TEXTS, network_input(n), classes, e);
+    bool ok =
+        rooms && network_take(n, trained, e) && dataset_batch(d, which, TEXTS, network_input(n), classes, e);
     if (ok)
-        memcpy(prompt, network_input(n), (size_t)window * sizeof *prompt);
+        memcpy(prompt, n->input, (size_t)window * sizeof *prompt);
     ok = ok && write_on(n, d, s->seed + (uint64_t)s->step, count, logits, written, e);
     for (int k = 0; ok && k < TEXTS; k++)
         ok = emit(s, d, k, prompt + window - shown, shown, written[k], count, e);

@@ -12,26 +12,39 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-void trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool optimizers)
+static bool add(struct checkpoint *c, const char *prefix, struct network *n, struct optimizer *o,
+                struct error *e)
 {
-    const struct gan *g = tr->gan;
-    checkpoint_add(c, g ? "discriminator." : "", &tr->model, tr->network->parameters, tr->network->state,
-                   optimizers ? tr->optimizer : NULL);
-    if (g)
-        checkpoint_add(c, "generator.", &g->model, g->generator->parameters, g->generator->state,
-                       optimizers ? g->optimizer : NULL);
+    if (!network_to_host(n, e) || (o && !optimizer_to_host(o, e)))
+        return false;
+    checkpoint_add(c, prefix, &n->model, n->host_parameters, n->host_state, o);
+    return true;
 }
 
-static struct checkpoint checkpoint_of(const struct trainer *tr)
+bool trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool optimizers, struct error *e)
 {
-    struct checkpoint c = {.optimizer = tr->t->optimizer,
-                           .step = tr->step,
-                           .epoch = trainer_epoch(tr),
-                           .seed = tr->t->seed,
-                           .global_batch = tr->global_batch,
-                           .samples = tr->train.rows};
-    trainer_add_networks(tr, &c, true);
-    return c;
+    const struct gan *g = tr->gan;
+    return add(c, g ? "discriminator." : "", tr->network, optimizers ? tr->optimizer : NULL, e) &&
+           (!g || add(c, "generator.", g->generator, optimizers ? g->optimizer : NULL, e));
+}
+
+bool trainer_install_networks(const struct trainer *tr, bool optimizers, struct error *e)
+{
+    const struct gan *g = tr->gan;
+    return network_to_backend(tr->network, e) && (!g || network_to_backend(g->generator, e)) &&
+           (!optimizers ||
+            (optimizer_to_backend(tr->optimizer, e) && (!g || optimizer_to_backend(g->optimizer, e))));
+}
+
+static bool checkpoint_of(const struct trainer *tr, struct checkpoint *c, struct error *e)
+{
+    *c = (struct checkpoint){.optimizer = tr->t->optimizer,
+                             .step = tr->step,
+                             .epoch = trainer_epoch(tr),
+                             .seed = tr->t->seed,
+                             .global_batch = tr->global_batch,
+                             .samples = tr->train.rows};
+    return trainer_add_networks(tr, c, true, e);
 }
 
 static bool tell_saved(struct trainer *tr, double took, struct error *e)
@@ -66,9 +79,11 @@ bool trainer_save(struct trainer *tr, struct error *e)
     tr->saved_step = tr->step;
     activity_enter(tr->activity, ACTIVITY_SAVE, tr->step);
     if (comm_rank(tr->comm) == 0) {
-        struct checkpoint c = checkpoint_of(tr);
+        struct checkpoint c;
         struct error why = {0};
         bool told;
+        if (!checkpoint_of(tr, &c, e))
+            return false;
         if (checkpoint_write(tr->rundir, &c, tr->job, &why)) {
             told = tell_saved(tr, sink_clock() - before, e);
         } else { /* a full disk is no reason to lose the training as well */
@@ -86,8 +101,10 @@ bool trainer_resume(struct trainer *tr, struct error *e)
 {
     if (!*tr->t->resume)
         return true;
-    struct checkpoint c = checkpoint_of(tr);
-    if (!checkpoint_share(tr->comm, tr->t->resume, &c, tr->resume_note, sizeof tr->resume_note, e))
+    struct checkpoint c;
+    if (!checkpoint_of(tr, &c, e) ||
+        !checkpoint_share(tr->comm, tr->t->resume, &c, tr->resume_note, sizeof tr->resume_note, e) ||
+        !trainer_install_networks(tr, true, e))
         return false;
     if (c.seed != tr->t->seed && !*tr->resume_note)
         snprintf(tr->resume_note, sizeof tr->resume_note,

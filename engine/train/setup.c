@@ -201,6 +201,11 @@ static int default_threads(int ranks)
     return here > 0 && cores / here > 1 ? (int)(cores / here) : 1;
 }
 
+const char *trainer_host_algo(const struct trainer *tr)
+{
+    return gradients_host_algo(tr->algo);
+}
+
 static bool sum_over_ranks(void *self, float *values, size_t n, struct error *e)
 {
     struct trainer *tr = self;
@@ -208,7 +213,7 @@ static bool sum_over_ranks(void *self, float *values, size_t n, struct error *e)
         return reducer_sum(tr->reducer, values, n, e);
     double before = sink_clock();
     int64_t began = trace_now(tr->lane);
-    bool ok = comm_allreduce(tr->comm, tr->algo, values, n, NULL, e);
+    bool ok = comm_allreduce(tr->comm, trainer_host_algo(tr), values, n, NULL, e);
     trace_reduce(tr->lane, began, TRACE_ALLREDUCE, -1, (int64_t)(n * sizeof *values), -1);
     tr->layers_s += sink_clock() - before;
     return ok;
@@ -224,10 +229,14 @@ static bool mixed_precision(const struct trainer *tr)
     return strcmp(tr->t->dtype, "bf16") == 0;
 }
 
+/* What it computes on, and with what algorithm ranks sum what they have computed there. */
 static bool open_backend(struct trainer *tr, int threads, struct error *e)
 {
-    tr->backend = backend_cpu_open(threads, e);
-    return tr->backend && (!mixed_precision(tr) || backend_cpu_use_bf16(tr->backend, e));
+    tr->backend = device_open(&tr->device, tr->t->dtype, threads, e);
+    bool compress = strcmp(tr->t->compress, "none") != 0, sums = !*tr->t->eval && !tr->t->reproducible;
+    return tr->backend &&
+           (!sums || device_choose_algo(&tr->device, tr->comm, tr->backend, compress, &tr->algo, e)) &&
+           (strcmp(tr->algo, "auto") != 0 || comm_auto(tr->comm, &tr->about_auto, e));
 }
 
 /*
@@ -244,18 +253,18 @@ static bool make_shards(struct trainer *tr, struct error *e)
                                      .threads = threads_of(tr),
                                      .bf16 = mixed_precision(tr),
                                      .extras = EXTRAS};
-    tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS + tr->model.states, e);
-    spec.gradients = tr->gradients;
-    tr->reproducible = tr->gradients ? reproducible_new(&spec, e) : NULL;
-    if (!tr->reproducible || !open_backend(tr, 1, e))
+    if (!open_backend(tr, 1, e) || !gradients_new(&tr->gradients, tr->comm, tr->backend, tr->model.parameters,
+                                                  EXTRAS + tr->model.states, e))
+        return false;
+    spec.gradients = tr->gradients.host;
+    if (!(tr->reproducible = reproducible_new(&spec, e)))
         return false;
     tr->network = network_new(&tr->model, tr->backend, reproducible_shard_batch(tr->reproducible), NULL,
                               NETWORK_PLAIN, e);
     if (!tr->network)
         return false;
-    network_init(tr->network, tr->t->seed);
     tr->network->context.seed = tr->t->seed;
-    return true;
+    return network_init(tr->network, tr->t->seed, e);
 }
 
 bool trainer_open_backend(struct trainer *tr, struct error *e)
@@ -272,19 +281,17 @@ static bool make_network(struct trainer *tr, struct error *e)
         return make_shards(tr, e);
     if (!trainer_open_backend(tr, e))
         return false;
-    tr->gradients = comm_buffer(tr->comm, tr->model.parameters + EXTRAS, e);
-    if (tr->gradients && t->accumulate > 1)
-        tr->part = comm_buffer(tr->comm, tr->model.parameters, e);
-    if (!tr->gradients || (t->accumulate > 1 && !tr->part))
+    if (!gradients_new(&tr->gradients, tr->comm, tr->backend, tr->model.parameters, EXTRAS, e))
         return false;
-    tr->network =
-        network_new(&tr->model, tr->backend, t->batch, tr->part ? tr->part : tr->gradients, NETWORK_PLAIN, e);
+    if (t->accumulate > 1 && !(tr->part = tr->backend->ops->memory_new(tr->backend, tr->model.parameters, e)))
+        return error_wrap(e, "the gradients of a part of the batch");
+    tr->network = network_new(&tr->model, tr->backend, t->batch, tr->part ? tr->part : tr->gradients.computed,
+                              NETWORK_PLAIN, e);
     if (!tr->network)
         return false;
-    network_init(tr->network, t->seed);
     tr->network->context.seed = t->seed;
     tr->network->context.all_ranks = ranks > 1 ? &tr->all_ranks : NULL;
-    return true;
+    return network_init(tr->network, t->seed, e);
 }
 
 bool trainer_optimizer_spec(const struct trainer *tr, struct optimizer_spec *spec, struct error *e)
@@ -337,9 +344,7 @@ static bool make_reducer(struct trainer *tr, struct error *e)
 {
     const struct reducer_spec spec = {.comm = tr->comm,
                                       .model = &tr->model,
-                                      .gradients = tr->gradients,
-                                      .length = tr->reproducible ? reproducible_length(tr->reproducible)
-                                                                 : tr->model.parameters + EXTRAS,
+                                      .gradients = &tr->gradients,
                                       .part = tr->part,
                                       .trace = tracing_trace(tr->tracing),
                                       .whole = tr->reproducible,
@@ -385,16 +390,26 @@ static bool make_tested(struct trainer *tr, struct error *e)
     return tr->network && trainer_load_tested(tr, e);
 }
 
+/* The shards of --reproducible are computed on threads of the CPU, whose bits are those that are promised. */
+static bool choose_device(struct trainer *tr, struct error *e)
+{
+    bool automatic = strcmp(tr->t->device, "auto") == 0;
+    if (!device_choose(&tr->device, tr->t->reproducible ? "cpu" : tr->t->device, tr->comm, e))
+        return false;
+    if (tr->t->reproducible && automatic)
+        snprintf(tr->device.notes, sizeof tr->device.notes,
+                 "device auto takes the CPU: --reproducible computes there");
+    return true;
+}
+
 bool trainer_set_up(struct trainer *tr, struct error *e)
 {
     if (!tr->t->layers)
         return error_set(e, ERROR_INPUT, "the job has no description of its model \"%s\"", tr->t->model);
     bool gan = gan_described(tr->t->layers);
     tr->algo = tr->t->reproducible ? "tree" : tr->t->algo;
-    if (!strcmp(tr->algo, "auto") && !comm_auto(tr->comm, &tr->about_auto, e))
-        return false;
     if (!allreduce_algo_check(tr->algo, comm_size(tr->comm), e) || !read_data(tr, e) ||
-        !(gan || choose_model(tr, e)))
+        !(gan || choose_model(tr, e)) || !choose_device(tr, e))
         return false;
     if (*tr->t->eval)
         return gan ? gan_set_up(tr, e) && trainer_load_tested(tr, e) : make_tested(tr, e);
@@ -416,9 +431,11 @@ void trainer_tear_down(struct trainer *tr)
     reproducible_free(tr->reproducible);
     network_free(tr->network);
     model_free(&tr->model);
+    gradients_free(&tr->gradients);
+    if (tr->part)
+        tr->backend->ops->memory_free(tr->backend, tr->part);
+    device_disconnect(&tr->device, tr->comm);
     backend_close(tr->backend);
-    comm_buffer_free(tr->comm, tr->gradients);
-    comm_buffer_free(tr->comm, tr->part);
     for (int i = 0; i < REDUCER_LOGS; i++)
         hop_log_free(tr->hops[i]);
     tracing_free(tr->tracing);
@@ -481,7 +498,7 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     event_set_text(event, "data", t->data);
     event_set_integer(event, "ranks", comm_size(tr->comm));
     json_object_set_new(event, "hosts", json_pack("[s]", host));
-    event_set_text(event, "device", "cpu");
+    event_set_text(event, "device", tr->device.name);
     event_set_integer(event, "threads", threads_of(tr));
     event_set_integer(event, "parameters",
                       (long long)tr->model.parameters + (tr->gan ? (long long)tr->gan->model.parameters : 0));
@@ -494,6 +511,7 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     else
         set_recipe(tr, event);
     return sink_emit(tr->sink, event, e) &&
+           (!*tr->device.notes || sink_note(tr->sink, "info", tr->device.notes, e)) &&
            (!tr->about_auto || sink_note(tr->sink, "info", tr->about_auto, e)) &&
            (!*tr->resume_note || sink_note(tr->sink, "warn", tr->resume_note, e));
 }

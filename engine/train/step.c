@@ -13,7 +13,7 @@
 /* Behind the gradients travel the loss and rank 0's word. */
 static void put_word(const struct trainer *tr, double loss)
 {
-    float *word = tr->gradients + tr->model.parameters;
+    float *word = gradients_words(&tr->gradients);
     word[0] = (float)loss;
     word[1] = trainer_word(tr, tr->wants);
 }
@@ -57,12 +57,6 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     return network_backward(n, e);
 }
 
-static void add(float *restrict to, const float *restrict from, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] += from[i];
-}
-
 static bool next_batch(struct trainer *tr, void *input, int32_t *classes, double *data_s, struct error *e)
 {
     int64_t began = trace_now(tr->lane);
@@ -85,7 +79,7 @@ static bool shard_gradients(struct trainer *tr, double *data_s, struct error *e)
         return false;
     trace_span(tr->lane, began, TRACE_COMPUTE, tr->shards_name);
     tr->bad_layer = reproducible_bad_layer(r);
-    put_word(tr, tr->gradients[tr->model.parameters]);
+    put_word(tr, gradients_words(&tr->gradients)[0]);
     return true;
 }
 
@@ -95,14 +89,14 @@ static bool shard_gradients(struct trainer *tr, double *data_s, struct error *e)
  */
 static bool local_gradients(struct trainer *tr, double *data_s, struct error *e)
 {
+    const struct backend_ops *ops = tr->backend->ops;
     size_t n = tr->model.parameters;
     double loss = 0;
     tr->bad_layer = -1;
     if (!order_reads(&tr->order, tr->step, comm_rank(tr->comm))) {
         /* It joins: the mean is over the samples of the others, but they wait for its part of each sum. */
-        memset(tr->gradients, 0, n * sizeof *tr->gradients);
         put_word(tr, 0);
-        return true;
+        return gradients_zero(&tr->gradients, e);
     }
     if (tr->reproducible)
         return shard_gradients(tr, data_s, e);
@@ -111,12 +105,13 @@ static bool local_gradients(struct trainer *tr, double *data_s, struct error *e)
             !one_batch(tr, part, &loss, e))
             return false;
         int64_t began = trace_now(tr->lane);
-        if (tr->part && part == 0)
-            memcpy(tr->gradients, tr->part, n * sizeof *tr->part);
-        else if (tr->part && !(is_last(tr, part) && reducer_overlaps(tr->reducer)))
-            add(tr->gradients, tr->part, n);
-        if (tr->part)
-            trace_span(tr->lane, began, TRACE_COMPUTE, tr->sum_name);
+        if (!tr->part)
+            continue;
+        bool first = part == 0, left = is_last(tr, part) && reducer_overlaps(tr->reducer);
+        if ((first || !left) &&
+            !(first ? ops->copy : ops->add)(tr->backend, tr->gradients.computed, tr->part, n, e))
+            return false;
+        trace_span(tr->lane, began, TRACE_COMPUTE, tr->sum_name);
     }
     return true;
 }
@@ -188,7 +183,7 @@ void trainer_count(struct trainer *tr, const struct phases *p, double loss)
 bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
 {
     struct reducer *r = tr->reducer;
-    const float *word = tr->gradients + tr->model.parameters;
+    const float *word = gradients_words(&tr->gradients);
     double squares = 0, began = sink_clock();
     struct phases *p = &tr->phases;
     *p = (struct phases){0};
@@ -207,11 +202,13 @@ bool trainer_step(struct trainer *tr, int wants, int *want, struct error *e)
     int64_t optimizer_began = trace_now(tr->lane);
     activity_enter(tr->activity, ACTIVITY_UPDATE, tr->step + 1);
     if (!trainer_loss_is_finite(tr, "the loss", loss, tr->step + 1, e) ||
-        !optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients, &squares, e))
+        !optimizer_take_step(tr->optimizer, tr->lr, tr->network->parameters, tr->gradients.computed, &squares,
+                             e))
         return false;
     if (!isfinite(squares))
-        return diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
-                        network_gradient_not_finite(tr->network, tr->gradients), e);
+        return gradients_to_host(&tr->gradients, 0, tr->model.parameters, e) &&
+               diverged(tr, "the gradient", squares, tr->step + 1, "gradient",
+                        network_gradient_not_finite(tr->network, tr->gradients.host), e);
     trace_span(tr->lane, optimizer_began, TRACE_OPTIMIZER, -1);
     p->comm = reducer_comm_s(r);
     p->exposed = reducer_exposed_s(r);

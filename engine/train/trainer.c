@@ -144,18 +144,23 @@ static bool change_bucket(struct trainer *tr, struct error *e)
     return comm_rank(tr->comm) != 0 || sink_note(tr->sink, whole ? "warn" : "info", text, e);
 }
 
-/* Of the parameters: what trained alike, bit by bit, has the same. */
+/* Of the parameters, as the host has them: what trained alike, bit by bit, has the same. */
 static uint64_t hash(const struct trainer *tr)
 {
     uint64_t one = network_hash(tr->network);
     return tr->gan ? one * 31 + network_hash(tr->gan->generator) : one;
 }
 
+static bool fetch_networks(struct trainer *tr, struct error *e)
+{
+    return network_to_host(tr->network, e) && (!tr->gan || network_to_host(tr->gan->generator, e));
+}
+
 /* Else the ranks train different models. */
 static bool compare_parameters(struct trainer *tr, struct error *e)
 {
     tr->compared_step = tr->step;
-    return agree_check(tr->comm, hash(tr), tr->step, tr->sink, e);
+    return fetch_networks(tr, e) && agree_check(tr->comm, hash(tr), tr->step, tr->sink, e);
 }
 
 /* This rank's samples of an epoch, beside those of the mean rank: 1 where all have as many. */
@@ -179,14 +184,17 @@ static bool share_state(struct trainer *tr, struct network *network, struct erro
     int ranks = comm_size(tr->comm);
     if (n == 0 || ranks == 1 || tr->reproducible)
         return true;
-    float weight = sample_weight(tr);
+    const struct backend_ops *ops = tr->backend->ops;
+    float weight = sample_weight(tr), *state = network->host_state;
+    if (!ops->copy_out(tr->backend, state, network->state, n, e))
+        return false;
     for (size_t i = 0; weight != 1 && i < n; i++)
-        network->state[i] *= weight;
-    if (!comm_allreduce(tr->comm, tr->algo, network->state, n, NULL, e))
+        state[i] *= weight;
+    if (!comm_allreduce(tr->comm, trainer_host_algo(tr), state, n, NULL, e))
         return false;
     for (size_t i = 0; i < n; i++)
-        network->state[i] /= (float)ranks;
-    return true;
+        state[i] /= (float)ranks;
+    return ops->copy_in(tr->backend, network->state, state, n, e);
 }
 
 bool trainer_share_state(struct trainer *tr, struct error *e)
@@ -342,8 +350,10 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
            (tr->saved_step == tr->step || trainer_save(tr, e));
 }
 
-static bool emit_done(const struct trainer *tr, const struct train_result *result, struct error *e)
+static bool emit_done(struct trainer *tr, const struct train_result *result, struct error *e)
 {
+    if (!fetch_networks(tr, e))
+        return false;
     json_t *event = sink_event(tr->sink, "done");
     json_object_set_new(event, "ok", json_true());
     event_set_integer(event, "steps", result->steps);

@@ -14,7 +14,9 @@
 #include "engine/nn/network.h"
 #include "engine/nn/optimizer.h"
 #include "engine/train/autotune.h"
+#include "engine/train/device.h"
 #include "engine/train/gan.h"
+#include "engine/train/gradients.h"
 #include "engine/train/reducer.h"
 #include "engine/train/reproducible.h"
 #include "engine/train/telemetry.h"
@@ -42,7 +44,8 @@ struct trainer {
     struct dataset train, test;
     struct gan *gan;         /* of a job of two networks; NULL: there is one */
     struct model_spec model; /* of a gan the discriminator, and so on */
-    struct backend *backend;
+    struct device device;
+    struct backend *backend; /* of the device */
     struct network *network;
     struct reproducible *reproducible; /* computes the gradients in place of network; NULL: network does */
     const char *algo;                  /* of the allreduce */
@@ -55,16 +58,17 @@ struct trainer {
     struct hop_log *hops[REDUCER_LOGS]; /* of a step's allreduces, or of a gan's two */
     int logged;                         /* so many of them hold the last step's */
     struct rank_sum all_ranks;          /* what layers that look across ranks are handed */
-    float *gradients;                   /* of comm: what the allreduce sums */
+    struct gradients gradients;         /* what the allreduce sums */
     struct reducer *reducer; /* which does it; NULL: a gan's two networks have one allreduce each */
-    float *part;             /* where a batch's gradient is computed that is added to others; NULL: there */
-    int32_t *classes;        /* of a batch */
-    int samples;             /* of this rank in a step: batch × accumulate */
-    long global_batch;       /* of all ranks */
-    double trained;          /* samples in this run so far, of all ranks, in global batches */
-    int readers;             /* ranks that have samples in this step; the others join */
-    double global_rows;      /* the loss is the mean over them: of a sequence, one a step */
-    long total_steps;        /* 0: bounded by time */
+    float
+        *part; /* where a batch's gradient is computed that is added to others, of the backend; NULL: there */
+    int32_t *classes;   /* of a batch */
+    int samples;        /* of this rank in a step: batch × accumulate */
+    long global_batch;  /* of all ranks */
+    double trained;     /* samples in this run so far, of all ranks, in global batches */
+    int readers;        /* ranks that have samples in this step; the others join */
+    double global_rows; /* the loss is the mean over them: of a sequence, one a step */
+    long total_steps;   /* 0: bounded by time */
 
     /* step_trace.c */
     struct tracing *tracing; /* NULL: nothing is recorded */
@@ -104,6 +108,8 @@ void trainer_tear_down(struct trainer *tr);
 bool trainer_emit_run(struct trainer *tr, struct error *e);
 /* Parts of it that a gan shares. */
 bool trainer_open_backend(struct trainer *tr, struct error *e);
+/* What sums other things than gradients over the ranks, which lie in the host's memory. */
+const char *trainer_host_algo(const struct trainer *tr);
 bool trainer_optimizer_spec(const struct trainer *tr, struct optimizer_spec *spec, struct error *e);
 
 /* step.c: one step on every rank; wants: what rank 0 asks for; *want: what it asked for, on every rank. */
@@ -138,8 +144,10 @@ bool trainer_inference(struct trainer *tr, struct train_result *result, struct e
 
 /* saving.c. Collective. trainer_save: a disk that is full is a note, not an error. */
 bool trainer_save(struct trainer *tr, struct error *e);
-/* Of one model or of a gan, for writing and for reading. */
-void trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool optimizers);
+/* Of one model or of a gan, for writing and for reading, as the host has them: made as new as the backend's. */
+bool trainer_add_networks(const struct trainer *tr, struct checkpoint *c, bool optimizers, struct error *e);
+/* What has been read becomes the backend's. */
+bool trainer_install_networks(const struct trainer *tr, bool optimizers, struct error *e);
 /* Goes on from the last checkpoint of job.train.resume, where there is one. */
 bool trainer_resume(struct trainer *tr, struct error *e);
 

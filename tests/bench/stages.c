@@ -133,7 +133,7 @@ static bool set_up(struct profile *p, const char *name, struct backend *backend,
     p->values = calloc(elements, sizeof *p->values);
     p->places = 2 * p->n->stage_count;
     p->taken = calloc((size_t)p->places * MOST_STEPS, sizeof *p->taken);
-    network_init(p->n, 1);
+    network_init(p->n, 1, NULL);
     bench_made_up(&model, (size_t)batch, network_input(p->n));
     model_free(&model);
     return network_forward(p->n, true, e); /* fills in the context */

@@ -36,7 +36,7 @@ static bool put_parameters(const struct model_spec *model, uint64_t seed, struct
     struct backend *backend = backend_cpu_open(1, e);
     struct network *n = backend ? network_new(model, backend, 1, NULL, NETWORK_PLAIN, e) : NULL;
     if (n) {
-        network_init(n, seed);
+        network_init(n, seed, NULL);
         fwrite(n->parameters, sizeof(float), model->parameters, stdout);
     }
     bool ok = n != NULL;

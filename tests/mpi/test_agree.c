@@ -32,7 +32,8 @@ static bool take(struct event_sink *sink, json_t *event, struct error *e)
 /* As the trainer compares: the hash of a network with these parameters. */
 static uint64_t hash_of(const float *parameters)
 {
-    struct network n = {.model = {.parameters = PARAMETERS}, .parameters = (float *)(uintptr_t)parameters};
+    struct network n = {.model = {.parameters = PARAMETERS},
+                        .host_parameters = (float *)(uintptr_t)parameters};
     return network_hash(&n);
 }
 

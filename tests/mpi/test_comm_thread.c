@@ -154,15 +154,15 @@ static bool one_step(struct reducer *r, const struct reducer_spec *s, float *par
 {
     int rank = comm_rank(s->comm), size = comm_size(s->comm);
     size_t n = s->model->parameters;
-    float *word = s->gradients + n, inside = 1;
+    float *g = s->gradients->computed, *word = gradients_words(s->gradients), inside = 1;
     reducer_begin(r, NULL);
     word[0] = (float)rank;
     word[1] = 3;
     for (size_t k = 0; k < n; k++)
-        s->gradients[k] = NAN;
+        g[k] = NAN;
     for (int i = LAYERS - 1; i >= 0; i--) {
         for (size_t k = (size_t)i * EACH; k < (size_t)(i + 1) * EACH; k++) {
-            s->gradients[k] = part ? 1 : gradient(rank, k, step);
+            g[k] = part ? 1 : gradient(rank, k, step);
             if (part)
                 part[k] = gradient(rank, k, step) - 1;
         }
@@ -172,7 +172,7 @@ static bool one_step(struct reducer *r, const struct reducer_spec *s, float *par
             return false;
     }
     for (size_t k = 0; part && !reducer_overlaps(r) && k < n; k++)
-        s->gradients[k] += part[k];
+        g[k] += part[k];
     if (!reducer_finish(r, e))
         return false;
     int ranks_sum = size * (size - 1) / 2;
@@ -182,9 +182,9 @@ static bool one_step(struct reducer *r, const struct reducer_spec *s, float *par
         float right = 0;
         for (int i = 0; i < size; i++)
             right += gradient(i, k, step);
-        if (s->gradients[k] != right)
+        if (g[k] != right)
             return error_set(e, ERROR_FAILED, "%s, buckets of %zu: element %zu is %g, not %g",
-                             reducer_algo(r), reducer_bucket(r), k, (double)s->gradients[k], (double)right);
+                             reducer_algo(r), reducer_bucket(r), k, (double)g[k], (double)right);
     }
     return reducer_exposed_s(r) >= 0 && reducer_comm_s(r) >= 0;
 }
@@ -197,15 +197,13 @@ static void test_sums(struct tap *tap, bool parts)
     struct layer_spec layers[LAYERS];
     struct model_spec m = pretended(layers);
     struct error e = {0};
-    size_t length = m.parameters + 2;
+    struct backend *backend = backend_cpu_open(1, &e);
+    struct gradients gradients = {0};
+    bool ok = backend && gradients_new(&gradients, tap->comm, backend, m.parameters, 2, &e);
     float *part = parts ? calloc(m.parameters, sizeof *part) : NULL;
-    const struct reducer_spec spec = {.comm = tap->comm,
-                                      .model = &m,
-                                      .gradients = comm_buffer(tap->comm, length, &e),
-                                      .length = length,
-                                      .part = part};
-    struct reducer *r = spec.gradients ? reducer_new(&spec, &e) : NULL;
-    bool ok = r != NULL;
+    const struct reducer_spec spec = {.comm = tap->comm, .model = &m, .gradients = &gradients, .part = part};
+    struct reducer *r = ok ? reducer_new(&spec, &e) : NULL;
+    ok = r != NULL;
     int step = 0;
     for (size_t a = 0; ok && a < sizeof algos / sizeof *algos; a++) {
         if (!strcmp(algos[a], "shm") && !comm_shares_memory(tap->comm))
@@ -220,7 +218,8 @@ static void test_sums(struct tap *tap, bool parts)
     tap_check(tap, parts ? "buckets of the sums over several batches" : "buckets of any size sum alike", ok,
               e.text);
     reducer_free(r);
-    comm_buffer_free(tap->comm, spec.gradients);
+    gradients_free(&gradients);
+    backend_close(backend);
     free(part);
 }
 

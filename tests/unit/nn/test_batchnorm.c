@@ -82,7 +82,7 @@ static void *run_rank(void *argument)
     struct network *n = network_new(r->model, backend, r->samples, r->gradients, NETWORK_PLAIN, &e);
     int32_t labels[RANKS * BATCH];
     struct targets targets = {.classes = labels, .samples = r->samples};
-    network_init(n, 4);
+    network_init(n, 4, NULL);
     n->context.all_ranks = r->ranks;
     r->ok = true;
     for (int step = 0; step < STEPS && r->ok; step++) {
@@ -176,7 +176,7 @@ static void forward_alone(float middle, int threads, float *input, float *output
     struct network *n = network_new(&m, backend, BATCH, NULL, NETWORK_PLAIN, &e);
     size_t count = BATCH * model_shape_elements(m.input);
     struct random r = random_stream(1, 2, 3);
-    network_init(n, 1);
+    network_init(n, 1, NULL);
     for (size_t i = 0; i < count; i++)
         input[i] = ((float *)network_input(n))[i] = middle + random_uniform(&r, -1, 1);
     assert_true(network_forward(n, true, &e));

@@ -157,7 +157,7 @@ static void ten_steps(void **state)
     struct optimizer *optimizer = optimizer_new(&spec, &model, backend, &e);
     if (!n || !optimizer)
         fail_msg("%s", e.text);
-    network_init(n, (uint64_t)integer(g->run, "seed"));
+    network_init(n, (uint64_t)integer(g->run, "seed"), NULL);
     train(g->run, n, optimizer, gradients);
     optimizer_free(optimizer);
     network_free(n);

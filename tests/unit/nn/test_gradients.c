@@ -194,7 +194,7 @@ static void check_gradient(const struct probe *at, double *value, const char *wh
 /* Parameters as network_init draws them, but norms around the ones and zeros that would hide much. */
 static void draw(struct network *n)
 {
-    network_init(n, 11);
+    network_init(n, 11, NULL);
     for (int i = 0; i < n->model.layer_count; i++) {
         struct random r = random_stream(11, 7, (uint64_t)i);
         for (int t = 0; t < n->model.layers[i].tensor_count && n->model.layers[i].kind == LAYER_BATCHNORM;
@@ -296,7 +296,7 @@ static void short_batch(void **state)
     struct backend *backend = backend_cpu_open(1, &e);
     float *gradients = calloc(m.parameters, sizeof(float)), *kept = calloc(m.parameters, sizeof(float));
     struct network *network = network_new(&m, backend, 4, gradients, NETWORK_PLAIN, &e);
-    network_init(network, 2);
+    network_init(network, 2, NULL);
     int32_t labels[4] = {3, 1, 9, 9};
     struct targets targets = {.classes = labels, .samples = 2};
     float *input = network_input(network);

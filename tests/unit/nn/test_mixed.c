@@ -65,7 +65,7 @@ static bool gradient(const struct model_spec *m, bool bf16, float *gradients, do
     struct targets targets = {.classes = labels, .samples = BATCH};
     struct random r = random_stream(2, 2, 2);
     struct loss_sum sum;
-    network_init(n, 1);
+    network_init(n, 1, NULL);
     for (size_t i = 0; i < BATCH * model_shape_elements(m->input); i++)
         ((float *)network_input(n))[i] = random_uniform(&r, -1, 1);
     for (int i = 0; i < BATCH; i++)

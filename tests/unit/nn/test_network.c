@@ -78,11 +78,11 @@ static void initial_parameters(void **state)
 {
     (void)state;
     struct fixture f = make("cnn", 1, 1), g = make("cnn", 8, 2);
-    network_init(f.network, 1);
-    network_init(g.network, 1);
+    network_init(f.network, 1, NULL);
+    network_init(g.network, 1, NULL);
     assert_memory_equal(f.network->parameters, g.network->parameters, f.model.parameters * sizeof(float));
     assert_true(network_hash(f.network) == network_hash(g.network));
-    network_init(g.network, 2);
+    network_init(g.network, 2, NULL);
     assert_true(network_hash(f.network) != network_hash(g.network));
     for (int i = 0; i < f.model.layer_count; i++) {
         if (f.model.layers[i].tensor_count == 0)
@@ -137,7 +137,7 @@ static void mse_of_classes(void **state)
     for (int i = 0; i < 3; i++)
         values[i * 10 + labels[i]] = 1;
     f.network->model.loss.kind = LOSS_MSE;
-    network_init(f.network, 3);
+    network_init(f.network, 3, NULL);
     for (int i = 0; i < 3 * 784; i++)
         input[i] = (float)(i * 37 % 101) / 50 - 1;
     struct targets targets = {.classes = labels, .samples = 3};
@@ -167,8 +167,8 @@ static void forward_only(void **state)
     struct error e = {0};
     struct network *other = network_new(&f.model, f.backend, 7, NULL, NETWORK_PLAIN, &e);
     assert_non_null(other);
-    network_init(f.network, 5);
-    network_init(other, 5);
+    network_init(f.network, 5, NULL);
+    network_init(other, 5, NULL);
     int32_t labels[7] = {1, 2, 3, 4}, predicted[4], again[7];
     struct targets targets = {.classes = labels, .samples = 4};
     float *input = network_input(f.network), *its_input = network_input(other);
@@ -193,7 +193,7 @@ static void where_numbers_end(void **state)
     struct error e = {0};
     const struct layer_spec *layers = f.model.layers;
     int dense = f.model.layer_count - 1;
-    network_init(f.network, 3);
+    network_init(f.network, 3, NULL);
     float *input = network_input(f.network);
     for (int i = 0; i < 2 * 784; i++)
         input[i] = (float)(i % 7);

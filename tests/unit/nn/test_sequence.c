@@ -110,7 +110,7 @@ static struct network *network_of(const char *text, struct backend *backend, int
     struct network *n = network_new(&m, backend, batch, *gradients, NETWORK_PLAIN, &e);
     if (!n)
         fail_msg("%s", e.text);
-    network_init(n, 3);
+    network_init(n, 3, NULL);
     model_free(&m);
     return n;
 }

@@ -53,7 +53,7 @@ static void compare_norms(const json_t *one, const struct model_spec *m, float *
 /* As network_init draws them, but norms around their ones and zeros. */
 static void draw(struct network *n)
 {
-    network_init(n, seed);
+    network_init(n, seed, NULL);
     for (int i = 0; i < n->model.layer_count; i++) {
         struct random r = random_stream(seed, 7, (uint64_t)i);
         for (int t = 0; t < n->model.layers[i].tensor_count && n->model.layers[i].kind == LAYER_BATCHNORM;

@@ -101,7 +101,11 @@ static void test_mistakes(void **state)
     MISTAKE("dtype", strcpy(job.train.dtype, "fp64"));
     MISTAKE("algo", strcpy(job.train.algo, "rin"));
     MISTAKE("2 ranks do not fill hosts of 3", (job.ranks = 2, strcpy(job.train.algo, "hierarchical:3")));
-    MISTAKE("device", strcpy(job.train.device, "cuda"));
+    MISTAKE("device", strcpy(job.train.device, "gpu"));
+    MISTAKE("reproducible", (strcpy(job.train.device, "cuda"), job.train.reproducible = true));
+    MISTAKE("tf32", (strcpy(job.train.device, "cpu"), strcpy(job.train.dtype, "tf32")));
+    MISTAKE("nccl", (strcpy(job.train.device, "cpu"), strcpy(job.train.algo, "nccl")));
+    MISTAKE("compress", (strcpy(job.train.algo, "nccl"), strcpy(job.train.compress, "bf16")));
     MISTAKE("launcher", strcpy(job.launcher, "slurm"));
     MISTAKE("lr", job.train.lr = 0);
     MISTAKE("lr", job.train.lr = NAN);

@@ -123,7 +123,7 @@ static void check_final(const char *name, int calls)
     struct network *network = network_new(&model, backend, 2, gradients, NETWORK_PLAIN, &e);
     if (!network)
         fail_msg("%s", e.text);
-    network_init(network, 1);
+    network_init(network, 1, NULL);
     struct heard heard = {.network = network, .seen = seen, .from = n, .descending = true};
     network->hook = (struct gradient_hook){.ready = hear, .self = &heard};
     float *in = network_input(network);

@@ -51,7 +51,7 @@ static int begin_with(const char *description, void **state)
     g->network = network_new(&g->model, g->backend, BATCH, g->gradients, NETWORK_PLAIN, NULL);
     if (!g->network || g->model.parameters + EXTRAS + g->model.states > MOST)
         return -1;
-    network_init(g->network, 3);
+    network_init(g->network, 3, NULL);
     struct random r = random_stream(5, 6, 7);
     for (int i = 0; i < BATCH * PIXELS; i++)
         g->images[i] = random_uniform(&r, -1, 1);
