@@ -33,7 +33,15 @@ bool cli_options(const struct option_command *command, int argc, char **argv, ch
 /* The same for a command that takes options only. */
 bool cli_options_only(const struct option_command *command, int argc, char **argv, int *code);
 
+/* False and *e: the command takes options only, and `word` is none. */
+bool cli_stray_word(const char *command, const char *word, struct error *e);
+
 struct job;
+
+/* The job that `ringside train ...` or `ringside allreduce ...` would start (argv[0] is the command's name); what the
+ * command itself does with it (--json, --detach, --out) is left aside. job_clear it. */
+bool cli_train_job(int argc, char **argv, struct job *job, struct error *e);
+bool cli_allreduce_job(int argc, char **argv, struct job *job, struct error *e);
 
 /* Checks the job whose fields are the command's options, starts it (out: its folder, "" for one of its own) and
  * follows it, or prints where it is and leaves it running. Returns the exit code. */

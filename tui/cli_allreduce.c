@@ -51,19 +51,24 @@ static void formulas(char *text, size_t size)
                  "Thakur, Rabenseifner and Gropp 2005; Patarasu and Yuan 2009; Sergeev and Del Balso 2018\n");
 }
 
-int cli_allreduce(int argc, char **argv)
+/* How the command is to be carried out, beside its job. */
+struct choices {
+    bool json, detach, help;
+    char out[PATH_MAX];
+};
+
+/* From the words of the command to a job. help: it was asked for and printed. */
+static bool parse(int argc, char **argv, struct job *job, struct choices *how, struct error *e)
 {
-    struct job job;
-    bool json = false, detach = false, sizes_given = false, algo_given = false;
+    bool sizes_given = false, algo_given = false;
     char more[4096];
     struct option_sizes sizes = {0};
-    char out[PATH_MAX] = "";
-    job_defaults(&job, JOB_ALLREDUCE);
-    struct job_allreduce *a = &job.allreduce;
+    job_defaults(job, JOB_ALLREDUCE);
+    struct job_allreduce *a = &job->allreduce;
     const struct option options[] = {
         {"algo", "A,B", OPTION_TEXT, a->algos, sizeof a->algos, 0, 0,
          "several (ring,mpi) or all of those below", &algo_given, NULL},
-        {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes (2)", NULL, NULL},
+        {"ranks", "N", OPTION_INT, &job->ranks, 0, 1, JOB_MAX_RANKS, "processes (2)", NULL, NULL},
         {"bytes", "S,S", OPTION_SIZES, &sizes, 0, 2, 1099511627776.0,
          "with K, M, G = 2^10, 2^20, 2^30; 8..1K doubles (1K,1M,32M)", &sizes_given, NULL},
         {"iters", "K", OPTION_INT, &a->iters, 0, 1, 1000000, "timed iterations of each size (20)", NULL,
@@ -81,12 +86,14 @@ int cli_allreduce(int argc, char **argv)
          NULL},
         {"trace", "N", OPTION_LONG, &a->trace, 0, 0, 1e9,
          "operations to record in the run's trace.json, 0: none (50)", NULL, NULL},
-        {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (allreduce)", NULL,
+        {"label", "NAME", OPTION_TEXT, job->label, sizeof job->label, 0, 0, "in the run's id (allreduce)",
+         NULL, NULL},
+        {"out", "DIR", OPTION_TEXT, how->out, sizeof how->out, 0, 0, "the run's directory, new or empty",
+         NULL, NULL},
+        {"detach", NULL, OPTION_FLAG, &how->detach, 0, 0, 0, "print the run's id and leave it running", NULL,
          NULL},
-        {"out", "DIR", OPTION_TEXT, out, sizeof out, 0, 0, "the run's directory, new or empty", NULL, NULL},
-        {"detach", NULL, OPTION_FLAG, &detach, 0, 0, 0, "print the run's id and leave it running", NULL,
+        {"json", NULL, OPTION_FLAG, &how->json, 0, 0, 0, "print the events, one JSON object a line", NULL,
          NULL},
-        {"json", NULL, OPTION_FLAG, &json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
         {"link", "RATE", OPTION_TEXT, a->link, sizeof a->link, 0, 0,
          "slow messages down on purpose: 1Gbps, or 1Gbps,2=100Mbps by rank", NULL, NULL},
         {"link-latency", "T", OPTION_TEXT, a->link_latency, sizeof a->link_latency, 0, 0,
@@ -127,10 +134,15 @@ int cli_allreduce(int argc, char **argv)
         .options = options,
         .more = more,
     };
-    int code;
+    char *rest[OPTION_MAX_WORDS];
+    int rest_count = 0;
     formulas(more, sizeof more);
-    if (!cli_options_only(&command, argc, argv, &code))
-        return code;
+    if (!options_parse(&command, argc, argv, rest, &rest_count, &how->help, e))
+        return false;
+    if (how->help)
+        options_help(&command, stdout);
+    if (rest_count && !how->help)
+        return cli_stray_word(argv[0], rest[0], e);
     bool default_list = !algo_given && (a->tune || strcmp(a->collective, "allreduce") != 0);
     if (!strcmp(a->algos, "all") || default_list)
         every_algo(a, a->algos, sizeof a->algos);
@@ -142,5 +154,26 @@ int cli_allreduce(int argc, char **argv)
         a->sizes = sizes.count;
         memcpy(a->bytes, sizes.value, sizeof a->bytes);
     }
-    return cli_measure(&job, out, detach, json);
+    return true;
+}
+
+bool cli_allreduce_job(int argc, char **argv, struct job *job, struct error *e)
+{
+    struct choices how = {0};
+    *job = (struct job){0};
+    if (!parse(argc, argv, job, &how, e))
+        return false;
+    if (how.help)
+        return error_set(e, ERROR_INPUT, "--help starts nothing");
+    return job_validate(job, e);
+}
+
+int cli_allreduce(int argc, char **argv)
+{
+    struct job job;
+    struct choices how = {0};
+    struct error e = {0};
+    if (!parse(argc, argv, &job, &how, &e))
+        return cli_fail(&e);
+    return how.help ? 0 : cli_measure(&job, how.out, how.detach, how.json);
 }

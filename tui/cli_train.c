@@ -115,54 +115,52 @@ static bool resolve(struct job *job, const struct choices *c, struct error *e)
     return check_use(t, c, e) && (data_name_resolve(t->data, e) || error_wrap(e, "--data"));
 }
 
-int cli_train(int argc, char **argv)
+/* From the words of the command to a job; the caller clears it. *help: its help was asked for and printed. */
+static bool parse(int argc, char **argv, struct job *job, struct choices *c, bool *help, struct error *e)
 {
-    struct job job;
-    struct choices c = {0};
-    struct error e = {0};
-    if (!begin_with(&job, &c, argc, argv, &e))
-        return cli_fail(&e);
-    struct job_train *t = &job.train;
+    if (!begin_with(job, c, argc, argv, e))
+        return false;
+    struct job_train *t = &job->train;
     const struct option options[] = {
         {"model", "M", OPTION_TEXT, t->model, sizeof t->model, 0, 0,
-         "cnn (default), another of exercises/models, or FILE.lua", &c.model_given, NULL},
+         "cnn (default), another of exercises/models, or FILE.lua", &c->model_given, NULL},
         {"data", "D", OPTION_TEXT, t->data, sizeof t->data, 0, 0,
          "mnist (default), cifar10, text-chars ..., a folder, FILE.shards", NULL, NULL},
-        {"ranks", "N", OPTION_INT, &job.ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)",
-         &c.ranks_given, NULL},
-        {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", &c.batch_given,
+        {"ranks", "N", OPTION_INT, &job->ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)",
+         &c->ranks_given, NULL},
+        {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", &c->batch_given,
          NULL},
-        {"epochs", "E", OPTION_INT, &t->epochs, 0, 1, 100000, "passes over the data (2)", &c.epochs_given,
+        {"epochs", "E", OPTION_INT, &t->epochs, 0, 1, 100000, "passes over the data (2)", &c->epochs_given,
          NULL},
         {"steps", "S", OPTION_LONG, &t->steps, 0, 1, 1e12,
-         "or: stop after S steps (with --epochs: of that plan)", &c.steps_given, NULL},
+         "or: stop after S steps (with --epochs: of that plan)", &c->steps_given, NULL},
         {"seconds", "T", OPTION_REAL, &t->seconds, 0, 0.001, 1e7, "or: stop after T seconds", NULL, NULL},
         {"accumulate", "K", OPTION_INT, &t->accumulate, 0, 1, 65536,
          "sum the gradients of K batches per rank for one step (1)", NULL, NULL},
         {"optimizer", "O", OPTION_TEXT, t->optimizer, sizeof t->optimizer, 0, 0,
-         "adam (default), adamw, sgd, lars or lamb", &c.optimizer_given, NULL},
+         "adam (default), adamw, sgd, lars or lamb", &c->optimizer_given, NULL},
         {"lr", "X", OPTION_REAL, &t->lr, 0, 1e-12, 1e30,
-         "peak learning rate (adam 3e-3, sgd 0.05, lars 5, lamb 0.02)", &c.lr_given, NULL},
-        {"momentum", "M", OPTION_REAL, &t->momentum, 0, 0, 0.9999, "of sgd and lars (0.9)", &c.momentum_given,
-         NULL},
+         "peak learning rate (adam 3e-3, sgd 0.05, lars 5, lamb 0.02)", &c->lr_given, NULL},
+        {"momentum", "M", OPTION_REAL, &t->momentum, 0, 0, 0.9999, "of sgd and lars (0.9)",
+         &c->momentum_given, NULL},
         {"nesterov", NULL, OPTION_FLAG, &t->nesterov, 0, 0, 0, "sgd looks ahead along its momentum", NULL,
          NULL},
         {"weight-decay", "W", OPTION_REAL, &t->weight_decay, 0, 0, 100,
-         "(sgd and adam 0, adamw and lamb 0.01, lars 1e-4)", &c.weight_decay_given, NULL},
+         "(sgd and adam 0, adamw and lamb 0.01, lars 1e-4)", &c->weight_decay_given, NULL},
         {"clip", "NORM", OPTION_REAL, &t->clip, 0, 1e-30, 1e30,
          "scale the gradient down to this norm where it is larger", NULL, NULL},
         {"schedule", "S", OPTION_TEXT, t->schedule, sizeof t->schedule, 0, 0,
-         "of the rate: onecycle (default), constant, step, cosine", &c.schedule_given, NULL},
+         "of the rate: onecycle (default), constant, step, cosine", &c->schedule_given, NULL},
         {"warmup", "SHARE", OPTION_REAL, &t->warmup, 0, 0, 0.9,
          "rise linearly to the peak over this share of the run", NULL, NULL},
         {"step-size", "E", OPTION_REAL, &t->step_size, 0, 0.001, 1e5,
-         "schedule step: epochs from one drop to the next (1)", &c.step_given, NULL},
+         "schedule step: epochs from one drop to the next (1)", &c->step_given, NULL},
         {"gamma", "G", OPTION_REAL, &t->gamma, 0, 1e-6, 1, "schedule step: factor of a drop (0.1)",
-         &c.gamma_given, NULL},
+         &c->gamma_given, NULL},
         {"scale-lr", "BASE", OPTION_INT, &t->scale_lr, 0, 1, 1e9,
          "multiply the rate by the global batch / BASE (linear scaling)", NULL, NULL},
         {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0,
-         "allreduce: ring (default), auto, or another (ringside allreduce --help)", &c.algo_given, NULL},
+         "allreduce: ring (default), auto, or another (ringside allreduce --help)", &c->algo_given, NULL},
         {"bucket", "BYTES", OPTION_SIZE, &t->bucket, 0, 0, 1e12,
          "sum gradients beside backward, so much at once; 0: after it (network: 25M)", NULL, NULL},
         {"autotune", NULL, OPTION_FLAG, &t->autotune, 0, 0, 0,
@@ -180,14 +178,15 @@ int cli_train(int argc, char **argv)
          "divide the samples so among the ranks, not evenly; who is done first joins", NULL, NULL},
         {"trace", "STEPS", OPTION_LONG, &t->trace, 0, 0, 1e9,
          "record so many, from the eleventh on, in the run's trace.json (50)", NULL, NULL},
-        {"label", "NAME", OPTION_TEXT, job.label, sizeof job.label, 0, 0, "in the run's id (model-data)",
+        {"label", "NAME", OPTION_TEXT, job->label, sizeof job->label, 0, 0, "in the run's id (model-data)",
          NULL, NULL},
-        {"out", "DIR", OPTION_TEXT, c.out, sizeof c.out, 0, 0, "the run's directory, new or empty", NULL,
+        {"out", "DIR", OPTION_TEXT, c->out, sizeof c->out, 0, 0, "the run's directory, new or empty", NULL,
          NULL},
-        {"launcher", "L", OPTION_TEXT, job.launcher, sizeof job.launcher, 0, 0, "local", NULL, NULL},
-        {"detach", NULL, OPTION_FLAG, &c.detach, 0, 0, 0, "print the run's id and leave it running", NULL,
+        {"launcher", "L", OPTION_TEXT, job->launcher, sizeof job->launcher, 0, 0, "local", NULL, NULL},
+        {"detach", NULL, OPTION_FLAG, &c->detach, 0, 0, 0, "print the run's id and leave it running", NULL,
          NULL},
-        {"json", NULL, OPTION_FLAG, &c.json, 0, 0, 0, "print the events, one JSON object a line", NULL, NULL},
+        {"json", NULL, OPTION_FLAG, &c->json, 0, 0, 0, "print the events, one JSON object a line", NULL,
+         NULL},
         {"hosts", "H", OPTION_TEXT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"tensor", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
         {"pipeline", "P", OPTION_INT, NULL, 0, 0, 0, NULL, NULL, not_yet},
@@ -224,14 +223,40 @@ int cli_train(int argc, char **argv)
             "says what).",
         .options = options,
     };
-    int code;
-    char dir[PATH_MAX];
-    if (!cli_options_only(&command, argc, argv, &code)) {
-        job_clear(&job);
-        return code;
+    char *rest[OPTION_MAX_WORDS];
+    int rest_count = 0;
+    if (!options_parse(&command, argc, argv, rest, &rest_count, help, e))
+        return false;
+    if (*help) {
+        options_help(&command, stdout);
+        return true;
     }
-    bool started = resolve(&job, &c, &e) &&
-                   (*c.out ? launch_start_in(&job, c.out, dir, &e) : launch_start(&job, dir, &e));
+    return rest_count ? cli_stray_word(argv[0], rest[0], e) : resolve(job, c, e);
+}
+
+bool cli_train_job(int argc, char **argv, struct job *job, struct error *e)
+{
+    struct choices c = {0};
+    bool help = false;
+    *job = (struct job){0};
+    if (parse(argc, argv, job, &c, &help, e) && !help)
+        return true;
+    job_clear(job);
+    return help ? error_set(e, ERROR_INPUT, "--help starts nothing") : false;
+}
+
+int cli_train(int argc, char **argv)
+{
+    struct job job = {0};
+    struct choices c = {0};
+    struct error e = {0};
+    char dir[PATH_MAX];
+    bool help = false;
+    if (!parse(argc, argv, &job, &c, &help, &e) || help) {
+        job_clear(&job);
+        return help ? 0 : cli_fail(&e);
+    }
+    bool started = *c.out ? launch_start_in(&job, c.out, dir, &e) : launch_start(&job, dir, &e);
     job_clear(&job);
     if (!started)
         return cli_fail(&e);

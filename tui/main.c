@@ -64,6 +64,12 @@ bool cli_options(const struct option_command *command, int argc, char **argv, ch
     return !help;
 }
 
+bool cli_stray_word(const char *command, const char *word, struct error *e)
+{
+    return error_set(e, ERROR_INPUT, "%s takes options only, got '%s'; 'ringside %s --help' lists them",
+                     command, word, command);
+}
+
 bool cli_options_only(const struct option_command *command, int argc, char **argv, int *code)
 {
     char *rest[OPTION_MAX_WORDS];
@@ -73,8 +79,7 @@ bool cli_options_only(const struct option_command *command, int argc, char **arg
     if (rest_count == 0)
         return true;
     struct error e;
-    error_set(&e, ERROR_INPUT, "%s takes options only, got '%s'; 'ringside %s --help' lists them", argv[0],
-              rest[0], argv[0]);
+    cli_stray_word(argv[0], rest[0], &e);
     *code = cli_fail(&e);
     return false;
 }

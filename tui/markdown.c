@@ -3,6 +3,7 @@
  */
 #include "tui/markdown.h"
 
+#include "tui/block_text.h"
 #include "tui/highlight.h"
 #include "tui/md_cells.h"
 #include "tui/md_table.h"
@@ -27,6 +28,8 @@ struct layout {
     int source;
     const char *links[LINKS_MAX]; /* belong to the tree */
     int link_count;
+    const struct md_live *live; /* may be NULL */
+    int live_count;             /* of the live blocks that were laid out */
     bool failed;
 };
 
@@ -54,7 +57,7 @@ static struct md_line *line_add(struct layout *l, const struct cell *cells, int 
         memcpy(row + l->prefix_count, cells, (size_t)count * sizeof *row);
     while (total > 0 && row[total - 1].glyph == ' ')
         total--;
-    lines[doc->count] = (struct md_line){.cells = row, .count = total, .source = l->source};
+    lines[doc->count] = (struct md_line){.cells = row, .count = total, .source = l->source, .live = -1};
     return &lines[doc->count++];
 }
 
@@ -195,6 +198,26 @@ static void add_table(struct layout *l, cmark_node *node)
     md_table_free(&table);
 }
 
+/* The rows of a live block, as they are now. */
+static void add_live(struct layout *l)
+{
+    struct canvas c = {0};
+    int n = l->live_count++;
+    if (!l->live->draw(l->live->self, n, room(l), l->live->utf8, &c)) {
+        l->failed = true;
+        return;
+    }
+    for (int i = 0; i < c.rows; i++) {
+        struct md_line *line =
+            line_add(l, c.cells + (size_t)i * (size_t)c.cols, c.cols < room(l) ? c.cols : room(l));
+        if (line) {
+            line->live = n;
+            line->row = i;
+        }
+    }
+    canvas_free(&c);
+}
+
 static void add_list(struct layout *l, cmark_node *list)
 {
     bool ordered = cmark_node_get_list_type(list) == CMARK_ORDERED_LIST, outer_tight = l->tight;
@@ -237,6 +260,8 @@ static void block(struct layout *l, cmark_node *node)
         info = cmark_node_get_fence_info(node);
         if (info && !strncmp(info, "table", 5) && (!info[5] || info[5] == ' '))
             add_table(l, node);
+        else if (l->live && block_info(info, NULL))
+            add_live(l);
         else
             add_code(l, node);
         break;
@@ -300,12 +325,19 @@ static void add_links(struct layout *l)
 
 bool markdown_render(struct md_doc *doc, const char *text, int width, struct error *e)
 {
+    return markdown_render_live(doc, text, width, NULL, e);
+}
+
+bool markdown_render_live(struct md_doc *doc, const char *text, int width, const struct md_live *live,
+                          struct error *e)
+{
     *doc = (struct md_doc){0};
     struct layout *l = calloc(1, sizeof *l);
     cmark_node *root = cmark_parse_document(text, strlen(text), CMARK_OPT_DEFAULT | CMARK_OPT_VALIDATE_UTF8);
     bool ok = l && root;
     if (ok) {
         l->doc = doc;
+        l->live = live;
         l->width = width > MD_LEAST_WIDTH ? width : MD_LEAST_WIDTH;
         blocks(l, root);
         add_links(l);

@@ -186,7 +186,7 @@ bool progress_refresh(struct progress *p)
  */
 struct note {
     void (*change)(json_t *root, const struct note *note);
-    const char *name;
+    const char *name, *what, *text;
     int a, b;
     double value;
 };
@@ -283,6 +283,75 @@ int progress_reading_percent(const struct progress *p, const char *lesson)
 bool progress_read(const struct progress *p, const char *lesson)
 {
     return json_object_get(entry_get(p, "lessons", lesson), "read_at") != NULL;
+}
+
+/* The marks of a lesson, ascending, with `line` put in or taken out. */
+static void change_mark(json_t *root, const struct note *n)
+{
+    json_t *lesson = entry(root, "lessons", n->name), *marks = json_array();
+    const json_t *before = json_object_get(lesson, "marks"), *one;
+    bool there = false;
+    size_t i;
+    json_array_foreach(before, i, one)
+    {
+        json_int_t line = json_integer_value(one);
+        there |= line == n->a;
+        if (line > n->a && !there) {
+            json_array_append_new(marks, json_integer(n->a));
+            there = true;
+        }
+        if (line != n->a)
+            json_array_append_new(marks, json_integer(line));
+    }
+    if (!there && json_array_size(marks) < PROGRESS_MAX_MARKS)
+        json_array_append_new(marks, json_integer(n->a));
+    json_object_set_new(lesson, "marks", marks);
+}
+
+bool progress_toggle_mark(struct progress *p, const char *lesson, int line)
+{
+    int lines[PROGRESS_MAX_MARKS];
+    note(p, &(struct note){.change = change_mark, .name = lesson, .a = line});
+    for (int i = 0, count = progress_marks(p, lesson, lines); i < count; i++)
+        if (lines[i] == line)
+            return true;
+    return false;
+}
+
+int progress_marks(const struct progress *p, const char *lesson, int lines[PROGRESS_MAX_MARKS])
+{
+    const json_t *marks = json_object_get(entry_get(p, "lessons", lesson), "marks"), *one;
+    int count = 0;
+    size_t i;
+    json_array_foreach(marks, i, one)
+    {
+        json_int_t line = json_integer_value(one);
+        if (count < PROGRESS_MAX_MARKS && line > 0 && line < 1000000000)
+            lines[count++] = (int)line;
+    }
+    return count;
+}
+
+static void change_block(json_t *root, const struct note *n)
+{
+    json_t *lesson = entry(root, "lessons", n->name);
+    if (!json_is_object(json_object_get(lesson, "blocks")))
+        json_object_set_new(lesson, "blocks", json_object());
+    json_t *block = json_object();
+    json_object_set_new(block, "answer", json_string(n->text));
+    stamp(block, "at");
+    json_object_set_new(json_object_get(lesson, "blocks"), n->what, block);
+}
+
+void progress_note_block(struct progress *p, const char *lesson, const char *block, const char *answer)
+{
+    note(p, &(struct note){.change = change_block, .name = lesson, .what = block, .text = answer});
+}
+
+const char *progress_block(const struct progress *p, const char *lesson, const char *block)
+{
+    const json_t *blocks = json_object_get(entry_get(p, "lessons", lesson), "blocks");
+    return json_string_value(json_object_get(json_object_get(blocks, block), "answer"));
 }
 
 const char *progress_last_lesson(const struct progress *p)

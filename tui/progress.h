@@ -6,7 +6,8 @@
  * so two sessions at once lose nothing. A broken file is set aside as progress.json.broken and the backup is
  * used. Where the home cannot be written, notes stay in memory and progress_warning says so once.
  *
- * {"version": 1, "lessons": {NAME: {"line": 12, "percent": 40, "read_at": ISO date}},
+ * {"version": 1, "lessons": {NAME: {"line": 12, "percent": 40, "read_at": ISO date, "marks": [40, 112],
+ *    "blocks": {NAME: {"answer": "14", "at": ISO date}}}},
  *  "exercises": {NAME: {"checks": 3, "passed_at": ISO date, "hints": 1}},
  *  "predictions": [{"question": "...", "value": 1.5, "at": ISO date}], "last": NAME}
  */
@@ -31,6 +32,13 @@ void progress_note_reading(struct progress *p, const char *lesson, int line, int
 int progress_reading_line(const struct progress *p, const char *lesson);
 int progress_reading_percent(const struct progress *p, const char *lesson);
 bool progress_read(const struct progress *p, const char *lesson);
+/* Bookmarks: lines of the text, ascending. Setting one that is there takes it away; true: it is there now. */
+enum { PROGRESS_MAX_MARKS = 64 };
+bool progress_toggle_mark(struct progress *p, const char *lesson, int line);
+int progress_marks(const struct progress *p, const char *lesson, int lines[PROGRESS_MAX_MARKS]);
+/* What a live block of the lesson keeps: the learner's answer, or the run it has started. NULL: nothing yet. */
+void progress_note_block(struct progress *p, const char *lesson, const char *block, const char *answer);
+const char *progress_block(const struct progress *p, const char *lesson, const char *block);
 /* The lesson that was read last, or NULL. */
 const char *progress_last_lesson(const struct progress *p);
 
