@@ -51,7 +51,7 @@ BACK_LIBS  := $(DNNL_L) -lz $(LUA_L) $(JSON_L) -lpthread -lm
 MSGFMT    := $(shell command -v msgfmt 2>/dev/null)
 CATALOGUES := $(patsubst tui/po/%.po,$(BUILD)/locale/%/LC_MESSAGES/ringside.mo,$(wildcard tui/po/*.po))
 
-.PHONY: all run test check sanitize bench soak deps clean install format fuzz
+.PHONY: all run test check sanitize bench soak monkey deps clean install format fuzz
 all: $(BUILD)/ringside $(BUILD)/ringside-rank $(if $(MSGFMT),$(CATALOGUES),english-only)
 
 $(BUILD)/locale/%/LC_MESSAGES/ringside.mo: tui/po/%.po
@@ -119,8 +119,14 @@ $(BENCH_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
 	@echo "link    $@"
 	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
 
+# Random keys over all screens: some hundred in `make test`, MONKEY_KEYS from SEED on under the sanitizers by `make monkey`.
+MONKEY_BIN := $(BUILD)/tests/monkey/monkey
+$(MONKEY_BIN): %: %.o $(LIBFRONT) $(LIBSHARED)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS)
+
 .SECONDARY:
-tests-build: all $(UNIT_BIN) $(MPI_BIN)
+tests-build: all $(UNIT_BIN) $(MPI_BIN) $(MONKEY_BIN)
 .PHONY: tests-build
 
 test:
@@ -157,6 +163,13 @@ soak:
 	@.ci/deps test
 	@$(MAKE) $(JOBS) --no-print-directory $(SOAK_BIN)
 	@BUILD=$(BUILD) tests/soak/run
+
+monkey:
+	@.ci/deps test
+	@$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)-sanitize OPT="-O1 -g" \
+	    SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined" \
+	    all $(BUILD)-sanitize/tests/monkey/monkey
+	@BUILD=$(BUILD)-sanitize tests/monkey/run
 
 deps:
 	@.ci/deps run

@@ -331,6 +331,8 @@ static void draw_choices(struct canvas *c, struct rect line, const struct sample
         struct sample_group any = sample_group(samples, count, (enum sample_kind)kind, 0);
         if (any.count) {
             bool on = kind == (int)chosen;
+            if (on)
+                c->cursor_row = line.row, c->cursor_col = col;
             col += canvas_format(c, line.row, col, end - col, on ? ROLE_SELECTED : ROLE_MUTED,
                                  on ? ATTR_BOLD : 0, on ? "[%s]" : " %s ", sample_kind_name(any.list[0]));
             col++;

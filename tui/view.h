@@ -88,6 +88,8 @@ struct view_class {
 extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring, view_settings,
     view_doctor;
 
+/* The n-th view, from 0; NULL behind the last. */
+const struct view_class *view_at(int n);
 /* The view of a name, or NULL. */
 const struct view_class *view_find(const char *name);
 
