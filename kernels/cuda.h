@@ -37,7 +37,6 @@ struct cuda_pinned {
 };
 
 struct cuda_optimizer; /* cuda_optimizer.c */
-struct cuda_losses;    /* cuda_loss.c */
 
 struct cuda {
     int device, multiprocessors;
@@ -54,7 +53,7 @@ struct cuda {
     bool capturing;    /* a graph is being recorded */
     bool synchronised; /* a stage looks across ranks: steps cannot be recorded */
     struct cuda_optimizer *optimizer;
-    struct cuda_losses *losses;
+    struct stage *recording; /* between record_begin and record_end: the last stage */
 };
 
 struct stage;
@@ -92,6 +91,7 @@ struct stage {
     float *grad;        /* the gradient of the output, while backward needs it */
     struct cuda_buffer *grad_buffer;
     struct cuda_input *input;   /* cuda_input.c: of the input stage */
+    struct cuda_losses *losses; /* cuda_loss.c: of the last stage */
     struct cuda_record *record; /* cuda_record.c: of the last stage */
     void *own;                  /* of the kind */
 };
@@ -132,6 +132,12 @@ struct cuda_product {
     size_t step_a, step_b, step_c;
 };
 bool cuda_multiply(struct cuda *cuda, const struct cuda_product *p, struct error *e);
+/*
+ * n numbers as products take them: where they are, or with GPU_BF16 rounded in *room, which is taken where it is NULL
+ * and must be large enough else. NULL: memory is short.
+ */
+const void *cuda_operand(struct cuda *cuda, const float *from, size_t n, struct cuda_buffer **room,
+                         struct error *e);
 /* As the options say: operands are fp32, and rounded to bf16 first where GPU_BF16 is on. For one product without gaps. */
 bool cuda_multiply_rounded(struct cuda *cuda, const struct cuda_product *p, struct error *e);
 
@@ -149,10 +155,11 @@ bool cuda_step_set(struct cuda *cuda, const struct pass_context *c, int samples,
 
 bool cuda_loss(struct stage *last, const struct loss_spec *loss, const struct targets *targets, double scale,
                struct loss_sum *sum, int32_t *predicted, struct error *e);
-/* Sends targets on their way; then cuda_loss while a graph is recorded; then the sums, once they are there. */
+/* The parts of it that are outside a graph: targets before, for the loss of the last call; then a mark; then what it came to. */
 bool cuda_loss_send(struct stage *last, const struct targets *targets, struct error *e);
-bool cuda_loss_result(struct cuda *cuda, struct loss_sum *sum, struct error *e);
-void cuda_losses_free(struct cuda *cuda);
+bool cuda_loss_mark(struct stage *last, struct error *e);
+bool cuda_loss_result(struct stage *last, struct loss_sum *sum, struct error *e);
+void cuda_losses_free(struct stage *s);
 
 /* --- cuda_record.c --- */
 

@@ -30,6 +30,7 @@ static void stage_free(struct stage *s)
         return;
     cudaStreamSynchronize(s->cuda->stream); /* nothing that is still to be done may find its memory gone */
     cuda_record_free(s);
+    cuda_losses_free(s);
     if (s->op->destroy)
         s->op->destroy(s);
     cuda_input_free(s);
@@ -222,7 +223,6 @@ static void cuda_close(struct backend *b)
     if (cuda->stream)
         cudaStreamSynchronize(cuda->stream);
     cuda_optimizer_free(cuda);
-    cuda_losses_free(cuda);
     while (cuda->buffers) {
         struct cuda_buffer *next = cuda->buffers->next;
         cuda_memory_free(cuda->buffers->data);

@@ -39,23 +39,25 @@ bool cuda_multiply(struct cuda *cuda, const struct cuda_product *p, struct error
     return cuda_ok_blas(status, "multiply matrices", e);
 }
 
-bool cuda_multiply_rounded(struct cuda *cuda, const struct cuda_product *p, struct error *e)
+const void *cuda_operand(struct cuda *cuda, const float *from, size_t n, struct cuda_buffer **room,
+                         struct error *e)
 {
     if (!(cuda->options & GPU_BF16))
-        return cuda_multiply(cuda, p, e);
-    size_t a_size = (size_t)p->rows * (size_t)p->depth, b_size = (size_t)p->depth * (size_t)p->columns;
-    struct cuda_buffer *a = cuda_buffer_take(cuda, a_size * sizeof(uint16_t), e),
-                       *b = a ? cuda_buffer_take(cuda, b_size * sizeof(uint16_t), e) : NULL;
-    bool ok = a && b;
-    if (ok) {
-        struct cuda_product halves = *p;
-        kernel_round(p->a, (uint16_t *)a->data, a_size, cuda->stream);
-        kernel_round(p->b, (uint16_t *)b->data, b_size, cuda->stream);
-        halves.a = a->data;
-        halves.b = b->data;
-        halves.halves = true;
-        ok = cuda_multiply(cuda, &halves, e);
-    }
+        return from;
+    if (!*room && !(*room = cuda_buffer_take(cuda, n * sizeof(uint16_t), e)))
+        return NULL;
+    kernel_round(from, (uint16_t *)(*room)->data, n, cuda->stream);
+    return (*room)->data;
+}
+
+bool cuda_multiply_rounded(struct cuda *cuda, const struct cuda_product *p, struct error *e)
+{
+    struct cuda_buffer *a = NULL, *b = NULL;
+    struct cuda_product rounded = *p;
+    rounded.halves = cuda->options & GPU_BF16;
+    bool ok = (rounded.a = cuda_operand(cuda, p->a, (size_t)p->rows * (size_t)p->depth, &a, e)) &&
+              (rounded.b = cuda_operand(cuda, p->b, (size_t)p->depth * (size_t)p->columns, &b, e)) &&
+              cuda_multiply(cuda, &rounded, e);
     cuda_buffer_drop(a);
     cuda_buffer_drop(b);
     return ok;

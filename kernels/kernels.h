@@ -72,6 +72,82 @@ size_t kernel_column_scratch(int rows, int columns);
 void kernel_column_sums(float *g, const float *value, float *sums, float *scratch, int rows, int columns,
                         cudaStream_t stream);
 
+/* --- windows.cu --- */
+
+/* Windows over images that lie channels last; of a pool groups and dilation are 1. */
+struct kernel_windows {
+    int channels, height, width, out_height, out_width;
+    int kernel[2], stride[2], padding[2], dilation[2];
+    int groups,
+        depth; /* depth: of a group's patch in memory, kernel × channels of a group and zeros behind them */
+};
+/*
+ * Patches: for each place of the output a row of groups × depth, in the order kernel row, kernel column, channel. Of `images` images
+ * from where `in` points on; `halves` makes them bf16.
+ */
+void kernel_patches(const float *in, void *patches, const struct kernel_windows *w, int images, bool halves,
+                    cudaStream_t stream);
+/* The way back: each place's sum over the patches that it is in. */
+void kernel_from_patches(const float *patches, float *in, const struct kernel_windows *w, int images,
+                         bool add, cudaStream_t stream);
+/* Weights [out channels][channels of a group][kernel] as rows like those of the patches, and gradients back. */
+void kernel_pack_weights(const float *weights, void *packed, const struct kernel_windows *w, int out_channels,
+                         bool halves, cudaStream_t stream);
+void kernel_unpack_weights(const float *packed, float *weights, const struct kernel_windows *w,
+                           int out_channels, cudaStream_t stream);
+
+/* --- pool.cu --- */
+
+/* which: of each output the place (y × width + x) of its maximum, the first of equals; -1 where a relu closed it. */
+void kernel_maxpool(const float *in, float *out, int32_t *which, const struct kernel_windows *w, int images,
+                    bool relu, cudaStream_t stream);
+void kernel_maxpool_backward(const float *grad_out, const int32_t *which, float *grad_in,
+                             const struct kernel_windows *w, int images, bool add, cudaStream_t stream);
+/* out = relu(maximum + bias), of a convolution: the bias is the same all over the window. bias may be NULL. */
+void kernel_bias_maxpool(const float *in, const float *bias, float *out, int32_t *which,
+                         const struct kernel_windows *w, int images, cudaStream_t stream);
+/* Padding counts as zeros. */
+void kernel_avgpool(const float *in, float *out, const struct kernel_windows *w, int images,
+                    cudaStream_t stream);
+void kernel_avgpool_backward(const float *grad_out, float *grad_in, const struct kernel_windows *w,
+                             int images, bool add, cudaStream_t stream);
+void kernel_global_avgpool(const float *in, float *out, int images, int points, int channels,
+                           cudaStream_t stream);
+void kernel_global_avgpool_backward(const float *grad_out, float *grad_in, int images, int points,
+                                    int channels, bool add, cudaStream_t stream);
+
+/* --- batchnorm.cu --- */
+
+/* By channel: y = (x - mean) scale + shift, inverse = 1 / sqrt(variance + ε). */
+struct kernel_norms {
+    float *mean, *inverse, *scale, *shift;
+};
+struct kernel_batchnorm {
+    int rows, channels;
+    float *partial; /* room: kernel_batchnorm_scratch floats */
+    float *sums;    /* [2][channels]: what ranks add up */
+    struct kernel_norms norms;
+    const float *weight, *bias; /* γ, β */
+    float *running_mean, *running_var;
+    double epsilon, momentum;
+};
+size_t kernel_batchnorm_scratch(int rows, int channels);
+/* This rank's statistics: from them norms and running statistics, or, where ranks look together, Σ(x - k) and Σ(x - k)² in sums. */
+void kernel_batchnorm_moments(const struct kernel_batchnorm *b, const float *x, bool ranks,
+                              cudaStream_t stream);
+/* Norms and running statistics from the sums over all ranks, of `terms` values a channel. */
+void kernel_batchnorm_from_sums(const struct kernel_batchnorm *b, double terms, cudaStream_t stream);
+/* Norms from the running statistics: evaluation. */
+void kernel_batchnorm_from_running(const struct kernel_batchnorm *b, cudaStream_t stream);
+void kernel_batchnorm_normalise(const struct kernel_batchnorm *b, const float *x, float *y, bool relu,
+                                cudaStream_t stream);
+/* Leaves this rank's gradients of β and γ in sums: Σ dy and Σ dy x̂, of what the relu lets through. */
+void kernel_batchnorm_slopes(const struct kernel_batchnorm *b, const float *x, const float *dy, bool relu,
+                             cudaStream_t stream);
+/* dx, from sums over `terms` values a channel. */
+void kernel_batchnorm_spread(const struct kernel_batchnorm *b, const float *x, const float *dy, float *dx,
+                             bool relu, double terms, bool add, cudaStream_t stream);
+
 /* --- loss.cu --- */
 
 enum kernel_loss { KERNEL_CROSS_ENTROPY, KERNEL_BCE, KERNEL_MSE };
@@ -98,36 +174,33 @@ void kernel_losses(const struct kernel_loss_spec *spec, const struct kernel_step
 
 /* --- optimizer.cu --- */
 
-/* A model's tensors are cut into pieces, those of a tensor side by side; see engine/nn/optimizer.h. */
+/* A model's tensors are cut into pieces, those of a tensor side by side: engine/nn/optimizer.h. */
 struct kernel_piece {
     size_t offset;
     int elements, tensor;
-};
-/* Sums of squares: of the gradient, the parameters, lamb's direction. */
-struct kernel_squares {
-    double gradient, parameter, direction;
 };
 struct kernel_tensor {
     int first_piece, pieces;
     bool adapts; /* has a rate of its own under lars and lamb */
 };
 enum kernel_optimizer { KERNEL_SGD, KERNEL_ADAM, KERNEL_LARS, KERNEL_LAMB };
-/* A step; what the formulas of the kinds have in common is worked out on the host, in double. */
+enum kernel_squares { KERNEL_OF_GRADIENT, KERNEL_OF_PARAMETER, KERNEL_OF_DIRECTION, KERNEL_SQUARES };
+/* One step; sums of squares are kept apart by what they are of: [KERNEL_SQUARES][pieces] and [KERNEL_SQUARES][tensors]. */
 struct kernel_optimizer_step {
     enum kernel_optimizer kind;
     float *parameters;
     const float *gradients;
-    float *first, *second; /* NULL where the kind has none */
+    float *first, *second; /* the moments; NULL where the kind has none */
     const struct kernel_piece *pieces;
     const struct kernel_tensor *tensors;
     int piece_count, tensor_count;
-    struct kernel_squares *sums, *totals; /* one a piece, one a tensor */
-    double *gradient_squares;             /* of all, once it is done */
-    double clip;                          /* 0: none */
+    double *sums, *totals;
+    double *gradient_squares; /* of all, once it is done */
+    double clip;              /* 0: none */
     double lr, trust, weight_decay;
-    float ahead, behind, momentum;                          /* sgd, lars */
-    float decay, keep, beta1, rest1, beta2, rest2, epsilon; /* adam, lamb */
-    float size, second_scale;
+    float momentum, ahead, behind; /* sgd and lars: v = momentum v + g; w -= rate (ahead g + behind v) */
+    /* adam and lamb, as cpu_optimizer.c has them: size and second_scale correct the moments. */
+    float decay, keep, beta1, rest1, beta2, rest2, size, second_scale, epsilon;
 };
 void kernel_optimize(const struct kernel_optimizer_step *step, cudaStream_t stream);
 
