@@ -278,7 +278,7 @@ static int pressed_key(struct app *app, int row, int col)
         return row != app->answers.row || col < app->answers.col ? 0
                : col < app->answers.col + ANSWER_NO              ? 'y'
                                                                  : 'n';
-    if (row != c->rows - 1)
+    if (row != c->rows - 1 || top(app)->class->bare)
         return 0;
     if (app->help.open)
         return keymap_footer_key(footer_row(c), c->utf8, help_keys, NULL, col);
@@ -320,7 +320,7 @@ static void mouse(struct app *app, int event)
         app_key(app, key);
         return;
     }
-    if (app->asking || row == 0 || row == c->rows - 1)
+    if (app->asking || (!layer->class->bare && (row == 0 || row == c->rows - 1)))
         return;
     int arrow = what == MOUSE_WHEEL_UP ? KEY_CODE_UP : KEY_CODE_DOWN;
     if (app->help.open) {
@@ -461,10 +461,15 @@ void app_draw(struct app *app, struct canvas *c)
         return;
     }
     struct rect area = canvas_whole(c);
-    struct rect header = rect_cut_rows(&area, 1), footer = rect_cut_rows(&area, -1);
+    struct rect header = rect_cut_rows(&area, !layer->class->bare);
+    struct rect footer = rect_cut_rows(&area, layer->class->bare ? 0 : -1);
     layer->class->draw(layer->state, app, c, area);
-    draw_header(c, header, layer);
-    if (app->help.open) {
+    if (!layer->class->bare)
+        draw_header(c, header, layer);
+    if (layer->class->bare) {
+        if (app->help.open)
+            help_draw(&app->help, c, area, layer->class->keys, globals(app));
+    } else if (app->help.open) {
         help_draw(&app->help, c, area, layer->class->keys, globals(app));
         canvas_fill(c, footer, ' ', ROLE_TEXT, 0);
         keymap_footer(c, footer, help_keys, NULL);

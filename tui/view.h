@@ -58,6 +58,7 @@ struct key_binding {
 
 struct view_class {
     const char *name; /* "home", "run", ... */
+    bool bare;        /* it has the whole window: no header, no footer (slides) */
     const struct key_binding *keys;
     /* What the footer names of them at present, in a table of its own. NULL: those of `keys`. */
     const struct key_binding *(*footer)(void *view);
@@ -86,7 +87,7 @@ struct view_class {
 };
 
 extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring, view_settings,
-    view_doctor;
+    view_doctor, view_present, view_notes;
 
 /* The n-th view, from 0; NULL behind the last. */
 const struct view_class *view_at(int n);
