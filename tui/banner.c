@@ -185,12 +185,22 @@ static void draw_letter(struct canvas *c, int row, int col, const struct letter 
         }
 }
 
+/* The fewest columns in which the text takes no more lines: no word is left alone in the last. */
+static int balanced(const char *text, enum banner_scale scale, int cols)
+{
+    int lines = banner_lines(text, scale, cols);
+    while (lines > 1 && cols > 1 && banner_lines(text, scale, cols - 1) == lines)
+        cols--;
+    return cols;
+}
+
 int banner_draw(struct canvas *c, struct rect area, enum banner_scale scale, bool centred, enum role role,
                 const char *text)
 {
     const char *from, *to;
     int lines = 0, per = scale == BANNER_LARGE ? 2 : 1;
-    while (next_line(&text, pixels_of(area.cols, scale), &from, &to)) {
+    int cols = balanced(text, scale, area.cols);
+    while (next_line(&text, pixels_of(cols, scale), &from, &to)) {
         int row = area.row + (lines ? banner_rows(lines, scale, c->utf8) + 1 : 0);
         int col = area.col + (centred ? (area.cols - width_of(from, to) * per) / 2 : 0);
         while (from < to) {

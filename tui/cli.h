@@ -16,6 +16,7 @@ int cli_train(int argc, char **argv);
 int cli_allreduce(int argc, char **argv);
 int cli_sim(int argc, char **argv); /* its modes: cli_sim.h */
 int cli_bench(int argc, char **argv);
+int cli_present(int argc, char **argv);
 int cli_runs(int argc, char **argv);
 int cli_data(int argc, char **argv);
 int cli_doctor(int argc, char **argv);

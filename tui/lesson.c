@@ -5,12 +5,13 @@
 #include "tui/course.h"
 #include "tui/markdown.h"
 #include "tui/progress.h"
+#include "tui/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum action { UP = 1, DOWN, PAGE_UP, PAGE_DOWN, FIRST, LAST, SEARCH, EXERCISE, NEXT, PREVIOUS };
+enum action { UP = 1, DOWN, PAGE_UP, PAGE_DOWN, FIRST, LAST, SEARCH, EXERCISE, NEXT, PREVIOUS, PRESENT };
 
 enum { MEASURE = 78, CONTENTS = 30, CONTENTS_FROM = 120, PATTERN_MAX = 64 };
 
@@ -50,6 +51,8 @@ static const struct key_binding keys[] = {
     {'/', SEARCH, "search", "search; then n and N go through what was found, Esc ends it"},
     {'n', NEXT, "next", "the next lesson"},
     {'p', PREVIOUS, "previous", "the lesson before"},
+    {'P', PRESENT, NULL,
+     N_("present it: slides for a projector ('ringside present --notes' elsewhere has the notes)")},
     {0, 0, NULL, NULL},
 };
 
@@ -205,6 +208,7 @@ static void lesson_act(void *view, struct app *app, int action)
         return;
     case NEXT: turn_to(l, app, 1); return;
     case PREVIOUS: turn_to(l, app, -1); return;
+    case PRESENT: app_open(app, &view_present, l->name); return;
     }
     place_note(l);
     l->moved = app_now(app);

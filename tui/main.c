@@ -27,6 +27,7 @@ static const struct command commands[] = {
     {"runs", cli_runs, "list, watch, stop, replay, delete, prune"},
     {"bench", cli_bench, "this machine's figures beside its peers'"},
     {"data", cli_data, "what a dataset holds; pack pictures into one file, verify it"},
+    {"present", cli_present, "a lesson as slides, with notes on a second terminal"},
     {"doctor", cli_doctor, "what works here, what does not, and how to mend it"},
 };
 

@@ -17,6 +17,7 @@ enum {
     BANNER_LINES = 2,
     ROOMY_FROM = 18, /* rows from which on there is a margin at the top */
     REPLAY_ROWS = 12,
+    BAR_COLS = 2,
 };
 
 /* --- laying out ------------------------------------------------------------------------------------------------ */
@@ -28,22 +29,23 @@ void present_draw_free(struct present *p)
     p->laid_slide = -1;
 }
 
-/* The picture as a fenced block again, for what Markdown draws by itself (tables, coloured code). */
-static char *fenced(const struct slide *s)
+/* A drawing stands by itself: without the bar that marks code, and without what all its lines begin with. */
+static void unbar(struct md_doc *doc)
 {
-    size_t size = strlen(s->info) + strlen(s->picture) + 16;
-    char *text = malloc(size);
-    if (text)
-        snprintf(text, size, "~~~~~%s\n%s~~~~~\n", s->info, s->picture);
-    return text;
-}
-
-static int doc_cols(const struct md_doc *doc)
-{
-    int cols = 0;
-    for (int i = 0; i < doc->count; i++)
-        cols = doc->lines[i].count > cols ? doc->lines[i].count : cols;
-    return cols;
+    int left = 1000;
+    for (int i = 0; i < doc->count; i++) {
+        int blanks = BAR_COLS;
+        while (blanks < doc->lines[i].count && doc->lines[i].cells[blanks].glyph == ' ')
+            blanks++;
+        if (blanks < doc->lines[i].count && blanks < left)
+            left = blanks;
+    }
+    for (int i = 0; i < doc->count; i++) {
+        struct md_line *line = &doc->lines[i];
+        int cut = left < line->count ? left : line->count;
+        memmove(line->cells, line->cells + cut, (size_t)(line->count - cut) * sizeof *line->cells);
+        line->count -= cut;
+    }
 }
 
 static void lay_out(struct present *p, int cols)
@@ -53,11 +55,12 @@ static void lay_out(struct present *p, int cols)
         return;
     present_draw_free(p);
     markdown_render(&p->body, s->text, cols < TEXT_COLS ? cols : TEXT_COLS, NULL);
-    char *picture = s->picture && strcmp(s->info, "replay") != 0 ? fenced(s) : NULL;
+    char *picture = p->replay ? NULL : slide_picture(s);
     if (picture)
         markdown_render(&p->picture, picture, cols, NULL);
     free(picture);
-    p->picture_cols = doc_cols(&p->picture);
+    if (s->info && !*s->info)
+        unbar(&p->picture);
     p->laid_slide = p->state.slide;
     p->laid_cols = cols;
 }
@@ -190,7 +193,7 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
     rect_cut_rows(&in, draw_heading(s->heading, c, in, large) + (large ? 2 : area.rows >= ROOMY_FROM));
     rect_cut_rows(&in, area.rows >= ROOMY_FROM ? -1 : 0);
     lay_out(p, in.cols);
-    int between = p->body.count && (p->picture.count || p->replay) ? 1 : 0;
+    int between = !p->body.count || !(p->picture.count || p->replay) ? 0 : large ? 2 : 1;
     int beside = p->replay ? REPLAY_ROWS : p->picture.count;
     if (p->body.count + between + beside > in.rows)
         tighten(&p->body);
@@ -200,7 +203,7 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
     p->top = p->top > hidden ? hidden : p->top < 0 ? 0 : p->top;
     p->page = in.rows;
     p->below = hidden - p->top;
-    int row = in.row + (hidden ? 0 : (in.rows - total) / 4) - p->top, end = in.row + in.rows;
+    int row = in.row + (hidden ? 0 : (in.rows - total) / 8) - p->top, end = in.row + in.rows;
     for (int i = 0; i < p->body.count; i++, row++)
         if (row >= in.row && row < end)
             markdown_draw(c, row, in.col, in.cols, &p->body.lines[i]);
@@ -208,11 +211,12 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
     if (p->replay) {
         present_replay_draw(p->replay, app, c, (struct rect){row, in.col, end - row, in.cols});
     } else {
-        int col = in.col + (in.cols > p->picture_cols ? (in.cols - p->picture_cols) / 2 : 0);
-        struct rect place = {row > in.row ? row : in.row, col, 0, in.col + in.cols - col};
+        struct rect place = {row > in.row ? row : in.row, in.col, 0, in.cols};
         place.rows = end - place.row;
         draw_lines(&p->picture, c, place, place.row - row);
     }
-    if (p->below > 0)
-        canvas_text(c, end, in.col, in.cols, ROLE_MUTED, 0, _("▼ more"));
+    if (p->below > 0 && area.rows >= ROOMY_FROM)
+        canvas_text(c, end, in.col, in.cols, ROLE_ACCENT, 0, _("▼ more"));
+    else if (p->below > 0)
+        canvas_put(c, end - 1, area.col + area.cols - 1, 0x25bc, ROLE_ACCENT, 0);
 }

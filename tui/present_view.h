@@ -25,7 +25,6 @@ struct present {
     /* The slide's text and picture, laid out for `laid_cols`. */
     int laid_slide, laid_cols;
     struct md_doc body, picture;
-    int picture_cols;
 };
 
 void present_draw(struct present *p, struct app *app, struct canvas *c, struct rect area);

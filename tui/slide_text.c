@@ -55,8 +55,7 @@ static bool within_strong(cmark_node *node, cmark_node *paragraph)
 static void flatten(struct flat *flat, cmark_node *paragraph)
 {
     cmark_iter *iter = cmark_iter_new(paragraph);
-    cmark_event_type event;
-    while (iter && flat->count < LEAVES_MAX && (event = cmark_iter_next(iter)) != CMARK_EVENT_DONE) {
+    while (iter && flat->count < LEAVES_MAX && cmark_iter_next(iter) != CMARK_EVENT_DONE) {
         cmark_node *node = cmark_iter_get_node(iter);
         struct leaf leaf = {
             .node = node, .from = flat->text.length, .strong = within_strong(node, paragraph)};

@@ -7,6 +7,7 @@
 #include "tui/slide_text.h"
 
 #include <cmark.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,6 +291,15 @@ bool slides_read(struct slides *s, const char *markdown, struct error *e)
         return true;
     slides_free(s);
     return error_set(e, ERROR_FAILED, "out of memory");
+}
+
+char *slide_picture(const struct slide *s)
+{
+    size_t size = s->picture ? strlen(s->info) + strlen(s->picture) + 16 : 0;
+    char *text = size ? malloc(size) : NULL;
+    if (text)
+        snprintf(text, size, "~~~~~%s\n%s~~~~~\n", s->info, s->picture);
+    return text;
 }
 
 void slides_free(struct slides *s)

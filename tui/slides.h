@@ -40,4 +40,7 @@ struct slides {
 bool slides_read(struct slides *s, const char *markdown, struct error *e);
 void slides_free(struct slides *s);
 
+/* The slide's picture as a fenced block again, for whoever lays out Markdown; free() it. NULL: none, or no memory. */
+char *slide_picture(const struct slide *s);
+
 #endif
