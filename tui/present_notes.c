@@ -344,7 +344,8 @@ static void draw_clock(const struct notes *n, struct canvas *c, struct rect row,
     read_clock(n, &clock);
     struct rect third = row;
     third.cols = row.cols / 3;
-    draw_figure(c, third, _("elapsed"), *clock.elapsed ? clock.elapsed : "-", ROLE_TEXT, large);
+    if (*clock.elapsed)
+        draw_figure(c, third, _("elapsed"), clock.elapsed, ROLE_TEXT, large);
     third.col += third.cols;
     if (*clock.left)
         draw_figure(c, third, clock.over ? _("over time") : _("left"), clock.left,
