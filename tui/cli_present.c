@@ -26,18 +26,46 @@ static bool print_markdown(const char *text, bool utf8, struct error *e)
     return ok;
 }
 
-static bool print_slide(const struct slide *s, int number, int count, bool notes, bool utf8, struct error *e)
+/* A slide has at most one live block: the only one in what is laid out for it. */
+struct live_block {
+    struct md_live all;
+    int number;
+};
+
+static bool draw_block(void *self, int n, int cols, bool utf8, struct canvas *out)
+{
+    const struct live_block *block = self;
+    (void)n;
+    return block->all.draw(block->all.self, block->number, cols, utf8, out);
+}
+
+static bool print_picture(const struct slide *s, struct block_set *blocks, bool utf8, struct error *e)
+{
+    struct live_block block = {.all = block_plain_for(blocks, utf8)};
+    struct md_live live = {.self = &block, .draw = draw_block, .utf8 = utf8};
+    struct md_doc doc = {0};
+    char *text = slide_picture(s);
+    while (block.number < block_count(blocks) && block_line(blocks, block.number) != s->picture_line)
+        block.number++;
+    puts("");
+    bool ok = text && markdown_render_live(&doc, text, MEASURE, &live, e);
+    plain_print_doc(&doc, utf8, stdout);
+    markdown_free(&doc);
+    free(text);
+    return ok;
+}
+
+static bool print_slide(const struct slide *s, struct block_set *blocks, int number, int count, bool notes,
+                        bool utf8, struct error *e)
 {
     printf("%d/%d  ", number, count);
     plain_print_text(s->heading, 0, utf8, stdout);
     puts("\n");
     bool ok = print_markdown(notes ? s->notes : s->text, utf8, e);
-    char *picture = !notes && s->picture ? slide_picture(s) : NULL;
-    if (ok && picture) {
-        puts("");
-        ok = print_markdown(picture, utf8, e);
-    }
-    free(picture);
+    if (ok && !notes && s->picture && strcmp(s->info, "replay") != 0)
+        ok = print_picture(s, blocks, utf8, e);
+    else if (ok && !notes && s->picture)
+        printf("\nringside runs replay %.*s\n", (int)strcspn(s->picture, " "), s->picture);
     puts("");
     return ok;
 }
@@ -50,11 +78,12 @@ static int print_all(const char *lesson, bool notes, bool json, bool utf8)
     char *text;
     if (!present_lesson_read(lesson, getenv("RINGSIDE_LESSON_LANG"), &text, &slides, &e))
         return cli_fail(&e);
-    bool ok = true;
+    struct block_set *blocks = block_set_new(lesson, text, NULL, &e);
+    bool ok = blocks != NULL;
     for (int i = 0; ok && i < slides.count; i++) {
         const struct slide *s = &slides.slides[i];
         if (!json) {
-            ok = print_slide(s, i + 1, slides.count, notes, utf8, &e);
+            ok = print_slide(s, blocks, i + 1, slides.count, notes, utf8, &e);
             continue;
         }
         json_t *line = event_new("slide", -1);
@@ -66,6 +95,7 @@ static int print_all(const char *lesson, bool notes, bool json, bool utf8)
         event_set_text(line, "notes", s->notes);
         ok = event_write(STDOUT_FILENO, line, &e);
     }
+    block_set_free(blocks);
     slides_free(&slides);
     free(text);
     return ok ? 0 : cli_fail(&e);

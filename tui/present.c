@@ -6,6 +6,7 @@
  */
 #include "tui/app.h"
 #include "tui/course.h"
+#include "tui/keymap.h"
 #include "tui/present_view.h"
 #include "tui/text.h"
 
@@ -78,6 +79,15 @@ static void tell(struct present *p)
     }
 }
 
+/* The number of the slide's live block; -1: its picture is none. */
+static int block_of(const struct present *p, const struct slide *s)
+{
+    for (int i = 0; s->picture && i < block_count(p->blocks); i++)
+        if (block_line(p->blocks, i) == s->picture_line)
+            return i;
+    return -1;
+}
+
 static void show(struct present *p, int slide)
 {
     struct error e = {0};
@@ -86,6 +96,7 @@ static void show(struct present *p, int slide)
     present_replay_free(p->replay);
     p->replay = NULL;
     p->state.slide = slide;
+    p->block = block_of(p, current(p));
     p->top = 0;
     if (current(p)->info && !strcmp(current(p)->info, "replay") &&
         !(p->replay = present_replay_new(current(p)->picture, &e)))
@@ -98,6 +109,7 @@ static void present_close(void *view)
     struct present *p = view;
     present_state_end(&p->state);
     present_replay_free(p->replay);
+    block_set_free(p->blocks);
     present_draw_free(p);
     slides_free(&p->slides);
     free(p->text);
@@ -124,7 +136,9 @@ static void *present_open(struct app *app, const char *argument, struct error *e
     p->name = strdup(name);
     p->title = strdup(index >= 0 ? course->lessons[index].title : p->slides.slides[0].heading);
     p->laid_slide = -1;
-    if (!p->name || !p->title) {
+    /* Without the progress: a hall's predictions are made anew each time, and are not the instructor's. */
+    p->blocks = p->name ? block_set_new(p->name, p->text, NULL, e) : NULL;
+    if (!p->name || !p->title || !p->blocks) {
         present_close(p);
         error_set(e, ERROR_FAILED, "out of memory");
         return NULL;
@@ -173,7 +187,7 @@ static void change_speed(struct present *p, int action)
     if (!p->replay)
         app_message(p->app, ROLE_MUTED, _("There is no recording on this slide."));
     else if (!(action == PAUSE ? present_replay_pause(p->replay, &e)
-                               : present_replay_speed(p->replay, action == FASTER ? 1 : -1, &e)))
+                               : present_replay_speed(p->replay, p->app, action == FASTER ? 1 : -1, &e)))
         app_message(p->app, ROLE_BAD, "%s", e.text);
 }
 
@@ -203,11 +217,18 @@ static void present_act(void *view, struct app *app, int action)
     }
 }
 
-/* A blank screen and the list of slides take every key. */
+/* What turns slides does so on every slide, whatever a live block would do with the key. */
+static bool turns(int key)
+{
+    int action = keymap_action(keys, key);
+    return action == NEXT || action == BACK || action == FIRST || action == LAST || key == '.';
+}
+
+/* A blank screen and the list of slides take every key; a live block all that it can use. */
 static bool present_typing(void *view)
 {
     const struct present *p = view;
-    return p->state.blank || p->jump.open;
+    return p->state.blank || p->jump.open || (p->block >= 0 && block_live(p->blocks, p->block));
 }
 
 static bool present_key(void *view, struct app *app, int key)
@@ -223,7 +244,9 @@ static bool present_key(void *view, struct app *app, int key)
             show(p, chosen);
         return true;
     }
-    return p->replay && present_replay_key(p->replay, app, key);
+    if (p->block >= 0 && !turns(key) && block_key(p->blocks, p->block, app, key))
+        return true;
+    return p->replay && !keymap_action(keys, key) && present_replay_key(p->replay, app, key);
 }
 
 static bool present_click(void *view, struct app *app, int row, int col, enum mouse what)
@@ -241,7 +264,8 @@ static bool present_tick(void *view, struct app *app, double now)
 {
     struct present *p = view;
     struct present_want want;
-    bool changed = p->replay && present_replay_tick(p->replay, app, now) && !p->state.blank;
+    bool changed = p->replay && present_replay_tick(p->replay, app, now);
+    changed = (block_tick(p->blocks, now) || changed) && !p->state.blank;
     if (present_want_take(&p->state, &want)) {
         if (want.restart)
             p->state.started = now;

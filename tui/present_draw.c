@@ -17,6 +17,7 @@ enum {
     BANNER_LINES = 2,
     ROOMY_FROM = 18, /* rows from which on there is a margin at the top */
     REPLAY_ROWS = 12,
+    BLOCK_COLS = 100,
     BAR_COLS = 2,
 };
 
@@ -55,7 +56,7 @@ static void lay_out(struct present *p, int cols)
         return;
     present_draw_free(p);
     markdown_render(&p->body, s->text, cols < TEXT_COLS ? cols : TEXT_COLS, NULL);
-    char *picture = p->replay ? NULL : slide_picture(s);
+    char *picture = p->replay || p->block >= 0 ? NULL : slide_picture(s);
     if (picture)
         markdown_render(&p->picture, picture, cols, NULL);
     free(picture);
@@ -193,8 +194,10 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
     rect_cut_rows(&in, draw_heading(s->heading, c, in, large) + (large ? 2 : area.rows >= ROOMY_FROM));
     rect_cut_rows(&in, area.rows >= ROOMY_FROM ? -1 : 0);
     lay_out(p, in.cols);
-    int between = !p->body.count || !(p->picture.count || p->replay) ? 0 : large ? 2 : 1;
-    int beside = p->replay ? REPLAY_ROWS : p->picture.count;
+    bool block = p->block >= 0;
+    int cols = in.cols < BLOCK_COLS ? in.cols : BLOCK_COLS;
+    int beside = p->replay ? REPLAY_ROWS : block ? block_rows(p->blocks, p->block, cols) : p->picture.count;
+    int between = !p->body.count || !beside ? 0 : large ? 2 : 1;
     if (p->body.count + between + beside > in.rows)
         tighten(&p->body);
     if (p->replay)
@@ -210,6 +213,10 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
     row += between;
     if (p->replay) {
         present_replay_draw(p->replay, app, c, (struct rect){row, in.col, end - row, in.cols});
+    } else if (block) {
+        int skip = row < in.row ? in.row - row : 0;
+        block_draw(p->blocks, p->block, c, (struct rect){row + skip, in.col, end - row - skip, cols}, skip,
+                   block_live(p->blocks, p->block));
     } else {
         struct rect place = {row > in.row ? row : in.row, in.col, 0, in.cols};
         place.rows = end - place.row;

@@ -78,13 +78,19 @@ bool present_replay_start(struct present_replay *r, struct app *app, struct erro
     return r->view != NULL;
 }
 
-bool present_replay_plays(const struct present_replay *r)
+bool present_replay_key(struct present_replay *r, struct app *app, int key)
 {
-    return !ended(r);
+    int action = r->view ? keymap_action(r->class->keys, key) : 0;
+    if (action)
+        r->class->act(r->view, app, action);
+    return action != 0;
 }
 
-bool present_replay_speed(struct present_replay *r, int step, struct error *e)
+bool present_replay_speed(struct present_replay *r, struct app *app, int step, struct error *e)
 {
+    /* The ring shows microseconds for seconds: its own speed is the one that is seen. */
+    if (r->class == &view_ring && present_replay_key(r, app, step > 0 ? '+' : '-'))
+        return true;
     r->pace.speed = replay_speed_step(r->pace.speed, step);
     return ended(r) || replay_pace_set(r->dir, r->pace, e);
 }
@@ -95,14 +101,6 @@ bool present_replay_pause(struct present_replay *r, struct error *e)
         return true;
     r->pace.paused = !r->pace.paused;
     return replay_pace_set(r->dir, r->pace, e);
-}
-
-bool present_replay_key(struct present_replay *r, struct app *app, int key)
-{
-    int action = r->view ? keymap_action(r->class->keys, key) : 0;
-    if (action)
-        r->class->act(r->view, app, action);
-    return action != 0;
 }
 
 bool present_replay_tick(struct present_replay *r, struct app *app, double now)
@@ -116,7 +114,7 @@ static void pace_text(const struct present_replay *r, char *text, size_t size)
     if (r->pace.paused)
         snprintf(text, size, "%s", _("paused"));
     else if (r->pace.speed > 0)
-        snprintf(text, size, _("%g times as fast"), r->pace.speed);
+        snprintf(text, size, _("speed × %g"), r->pace.speed);
     else
         snprintf(text, size, "%s", _("as fast as it goes"));
 }
@@ -125,11 +123,13 @@ void present_replay_draw(struct present_replay *r, struct app *app, struct canva
 {
     char pace[64];
     pace_text(r, pace, sizeof pace);
+    if (r->class == &view_ring && !r->pace.paused)
+        pace[0] = '\0';
     struct rect line = rect_cut_rows(&area, 1);
     int col = line.col, end = line.col + line.cols;
     col +=
         canvas_format(c, line.row, col, end - col, ROLE_ACCENT, ATTR_BOLD, "%s ", r->pace.paused ? "‖" : "▶");
-    col += canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, _("Recording %s, %s"), r->name, pace);
+    col += canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, _("Recording %s  %s"), r->name, pace);
     const char *keys = r->view ? _("   + - speed   p pause") : _("   Enter plays it   + - speed");
     canvas_text(c, line.row, col, end - col, ROLE_MUTED, 0, keys);
     if (!r->view)

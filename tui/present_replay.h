@@ -18,10 +18,8 @@ void present_replay_free(struct present_replay *r);
 
 /* Plays it from the beginning. */
 bool present_replay_start(struct present_replay *r, struct app *app, struct error *e);
-/* Whether it has been started and not yet come to its end. */
-bool present_replay_plays(const struct present_replay *r);
 /* Faster (1) or slower (-1); heard by one that plays, kept for the next start. */
-bool present_replay_speed(struct present_replay *r, int step, struct error *e);
+bool present_replay_speed(struct present_replay *r, struct app *app, int step, struct error *e);
 bool present_replay_pause(struct present_replay *r, struct error *e);
 
 /* Keys of that view; true: taken. */

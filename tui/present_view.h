@@ -6,6 +6,7 @@
 #ifndef RINGSIDE_TUI_PRESENT_VIEW_H
 #define RINGSIDE_TUI_PRESENT_VIEW_H
 
+#include "tui/block.h"
 #include "tui/markdown.h"
 #include "tui/present_jump.h"
 #include "tui/present_replay.h"
@@ -20,6 +21,8 @@ struct present {
     struct present_state state;
     struct present_jump jump;
     struct present_replay *replay; /* of the slide that is shown; NULL: it has none */
+    struct block_set *blocks;      /* the lesson's live blocks */
+    int block;                     /* of the slide that is shown; -1: it has none */
     int top;                       /* rows of the slide scrolled away */
     int page, below;               /* rows shown of its body and rows still below, from the last drawing */
     /* The slide's text and picture, laid out for `laid_cols`. */
