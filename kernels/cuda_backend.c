@@ -5,12 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* clang-format off */
 static const struct cuda_op *const ops_of_kinds[LAYER_KINDS] = {
-    [LAYER_RELU] = &cuda_op_relu,       [LAYER_DENSE] = &cuda_op_dense,
-    [LAYER_FLATTEN] = &cuda_op_flatten, [LAYER_RESHAPE] = &cuda_op_flatten,
-    [LAYER_ADD] = &cuda_op_add,         [LAYER_LEAKY_RELU] = &cuda_op_activation,
-    [LAYER_TANH] = &cuda_op_activation, [LAYER_SIGMOID] = &cuda_op_activation,
+    [LAYER_CONV2D] = &cuda_op_conv2d,
+    [LAYER_MAXPOOL] = &cuda_op_maxpool,
+    [LAYER_AVGPOOL] = &cuda_op_avgpool,
+    [LAYER_GLOBAL_AVGPOOL] = &cuda_op_global_avgpool,
+    [LAYER_BATCHNORM] = &cuda_op_batchnorm,
+    [LAYER_RELU] = &cuda_op_relu,
+    [LAYER_LEAKY_RELU] = &cuda_op_activation,
+    [LAYER_TANH] = &cuda_op_activation,
+    [LAYER_SIGMOID] = &cuda_op_activation,
+    [LAYER_DENSE] = &cuda_op_dense,
+    [LAYER_FLATTEN] = &cuda_op_flatten,
+    [LAYER_RESHAPE] = &cuda_op_flatten,
+    [LAYER_ADD] = &cuda_op_add,
+    [LAYER_CONCAT] = &cuda_op_concat,
 };
+/* clang-format on */
 
 static bool fuses_relu(const struct layer_spec *layer)
 {
@@ -156,6 +168,20 @@ static bool copy_out(struct backend *b, float *to, const float *from, size_t n, 
     return copy(b->self, to, from, n * sizeof *to, cudaMemcpyDeviceToHost, e);
 }
 
+static bool copy_within(struct backend *b, float *to, const float *from, size_t n, struct error *e)
+{
+    const struct cuda *cuda = b->self;
+    return cuda_ok(cudaMemcpyAsync(to, from, n * sizeof *to, cudaMemcpyDeviceToDevice, cuda->stream),
+                   "copying memory", e);
+}
+
+static bool add_within(struct backend *b, float *to, const float *from, size_t n, struct error *e)
+{
+    const struct cuda *cuda = b->self;
+    kernel_copy(from, to, n, true, cuda->stream);
+    return cuda_launched("a sum", e);
+}
+
 /* --- reading and writing from outside --- */
 
 /* Between a stage's own layout and the plain one, which is the host's. */
@@ -248,6 +274,8 @@ static const struct backend_ops cuda_ops = {
     .memory_free = memory_free,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy = copy_within,
+    .add = add_within,
     .fuses_relu = fuses_relu,
     .fuses_pool = cuda_fuses_pool,
     .stage_new = stage_new,

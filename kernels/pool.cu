@@ -84,7 +84,7 @@ extern "C" void kernel_maxpool(const float *in, float *out, int32_t *which, cons
                                int images, bool relu, cudaStream_t stream)
 {
     unsigned n = outputs_of(w, images);
-    LAUNCH(maxpool, blocks_for(n), BLOCK, 0, stream, in, NULL, out, which, *w, n, relu);
+    LAUNCH(maxpool, blocks_for(n), BLOCK, 0, stream, in, (const float *)nullptr, out, which, *w, n, relu);
 }
 
 extern "C" void kernel_bias_maxpool(const float *in, const float *bias, float *out, int32_t *which,
