@@ -385,6 +385,17 @@ bool network_gradients(struct network *n, const struct targets *targets, double 
            network_backward(n, e);
 }
 
+bool network_gradients_recorded(struct network *n, const struct targets *targets, double scale,
+                                struct loss_sum *sum, struct error *e)
+{
+    const struct backend_ops *ops = n->backend->ops;
+    struct loss_sum later;
+    bool replayed;
+    return ops->record_begin(n->backend, network_output(n), context(n, true), targets, &replayed, e) &&
+           (replayed || network_gradients(n, targets, scale, &later, e)) &&
+           ops->record_end(n->backend, sum, e);
+}
+
 static bool all_finite(const float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)

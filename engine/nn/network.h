@@ -90,6 +90,12 @@ bool network_evaluate(struct network *n, const struct targets *targets, struct l
 /* Forward, loss, backward: gradients holds that of scale × (sum of the losses of the rows). */
 bool network_gradients(struct network *n, const struct targets *targets, double scale, struct loss_sum *sum,
                        struct error *e);
+/*
+ * The same, recorded by the backend at the first call and started as a whole at each later one, where it has record_begin: with the
+ * same scale and no hook, and no layer that looks across ranks.
+ */
+bool network_gradients_recorded(struct network *n, const struct targets *targets, double scale,
+                                struct loss_sum *sum, struct error *e);
 /* Backward alone, after a forward pass in training and write_gradient or loss on the last stage. */
 bool network_backward(struct network *n, struct error *e);
 

@@ -273,6 +273,16 @@ bool trainer_open_backend(struct trainer *tr, struct error *e)
     return open_backend(tr, threads_of(tr), e);
 }
 
+/* What a step computes is the same each time, but for the batch, and nothing has to happen in its midst. */
+static bool can_record(const struct trainer *tr)
+{
+    bool across_ranks = false;
+    for (int i = 0; i < tr->model.layer_count; i++)
+        across_ranks = across_ranks || tr->model.layers[i].sync;
+    return tr->backend->ops->record_begin && tr->t->accumulate == 1 && !*tr->t->shares &&
+           !(across_ranks && comm_size(tr->comm) > 1);
+}
+
 static bool make_network(struct trainer *tr, struct error *e)
 {
     const struct job_train *t = tr->t;
@@ -289,6 +299,7 @@ static bool make_network(struct trainer *tr, struct error *e)
                               NETWORK_PLAIN, e);
     if (!tr->network)
         return false;
+    tr->records = can_record(tr);
     tr->network->context.seed = t->seed;
     tr->network->context.all_ranks = ranks > 1 ? &tr->all_ranks : NULL;
     return network_init(tr->network, t->seed, e);

@@ -24,6 +24,26 @@ static bool is_last(const struct trainer *tr, int part)
     return part == tr->t->accumulate - 1;
 }
 
+/* All of a step's passes in one go. Where the loss is no number, forward alone is done again and looked at. */
+static bool recorded_batch(struct trainer *tr, const struct targets *targets, double *loss, struct error *e)
+{
+    struct network *n = tr->network;
+    struct loss_sum sum;
+    activity_enter(tr->activity, ACTIVITY_BACKWARD, tr->step + 1);
+    int64_t began = trace_now(tr->lane);
+    if (!network_gradients_recorded(n, targets, 1 / tr->global_rows, &sum, e))
+        return false;
+    trace_span(tr->lane, began, TRACE_COMPUTE, tr->recorded_name);
+    *loss = sum.loss;
+    put_word(tr, *loss / tr->global_rows);
+    if (isfinite(sum.loss))
+        return true;
+    if (!network_forward(n, true, e))
+        return false;
+    tr->bad_layer = network_first_not_finite(n, e);
+    return true;
+}
+
 /*
  * Forward and backward on one batch, number `part` of the step. Between the two the outputs are looked at
  * where the loss is no number: backward may write over them.
@@ -36,6 +56,9 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     n->context.step = tr->step; /* dropout's masks hang on these */
     int before = order_readers(&tr->order, tr->step, comm_rank(tr->comm));
     n->context.first_row = (long)before * tr->samples + (long)part * tr->t->batch;
+    n->hook = (struct gradient_hook){0};
+    if (tr->records && !reducer_overlaps(tr->reducer))
+        return recorded_batch(tr, &targets, loss, e);
     activity_enter(tr->activity, ACTIVITY_FORWARD, tr->step + 1);
     if (!network_forward(n, true, e))
         return false;
@@ -47,7 +70,6 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     *loss += sum.loss;
     if (!isfinite(sum.loss) && tr->bad_layer < 0)
         tr->bad_layer = network_first_not_finite(n, e);
-    n->hook = (struct gradient_hook){0};
     if (is_last(tr, part)) {
         put_word(tr, *loss / tr->global_rows);
         if (reducer_overlaps(tr->reducer))

@@ -22,6 +22,10 @@ bool trainer_open_trace(struct trainer *tr, struct error *e)
     tr->loss_name = trace_name(trace, "loss");
     tr->shards_name = trace_name(trace, "shards of the batch");
     tr->sum_name = trace_name(trace, "sum of the batches");
+    tr->recorded_name = trace_name(trace, "forward, loss, backward");
+    /* A GPU is given work and goes on by itself: the host knows when it is done with all of it, not layer by layer. */
+    if (!tr->backend->ops->host_memory)
+        return true;
     if (tr->gan)
         return network_trace(tr->network, trace, tr->lane, "D ", e) &&
                network_trace(tr->gan->generator, trace, tr->lane, "G ", e) &&

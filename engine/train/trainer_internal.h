@@ -62,6 +62,7 @@ struct trainer {
     struct reducer *reducer; /* which does it; NULL: a gan's two networks have one allreduce each */
     float
         *part; /* where a batch's gradient is computed that is added to others, of the backend; NULL: there */
+    bool records;       /* a step's passes are the same each time and can be recorded (backend.h) */
     int32_t *classes;   /* of a batch */
     int samples;        /* of this rank in a step: batch × accumulate */
     long global_batch;  /* of all ranks */
@@ -73,7 +74,7 @@ struct trainer {
     /* step_trace.c */
     struct tracing *tracing; /* NULL: nothing is recorded */
     struct trace_lane *lane; /* of this thread */
-    int loss_name, shards_name, sum_name;
+    int loss_name, shards_name, sum_name, recorded_name;
 
     /* step.c */
     long step; /* done so far, those of the run that this one goes on with included */
