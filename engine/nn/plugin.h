@@ -31,6 +31,8 @@ struct gpu_readings {
     double power_w;
 };
 
+struct gpu_meter;
+
 enum gpu_option {
     GPU_BF16 = 1, /* operands of matrix products and convolutions in bf16, sums and all else in fp32 */
     GPU_TF32 = 2, /* those operands rounded to TF32: 8 bits of exponent, 10 of mantissa */
@@ -48,8 +50,10 @@ struct gpu_plugin {
     bool (*device_info)(int device, struct gpu_device *info, struct error *e);
     /* options: of gpu_option. The backend's own thread alone uses it. Close with backend_close. */
     struct backend *(*backend_open)(int device, unsigned options, struct error *e);
-    /* False where there is no NVML (e says why); what a device does not tell is NAN. */
-    bool (*readings)(int device, struct gpu_readings *r, struct error *e);
+    /* NVML's readings of a GPU. NULL where there is no NVML, and e says why; what a GPU does not tell is NAN. */
+    struct gpu_meter *(*meter_open)(int device, struct error *e);
+    void (*meter_read)(struct gpu_meter *m, struct gpu_readings *r);
+    void (*meter_close)(struct gpu_meter *m); /* NULL is fine */
 
     /* NCCL. comm_version: "NCCL 2.28.9", or false where it is missing, and e says what to load. */
     bool (*comm_version)(char text[32], struct error *e);

@@ -1,0 +1,52 @@
+/*
+ * plugin.c - the one symbol of ringside-cuda.so, and of its emulation: the table of engine/nn/plugin.h.
+ */
+#include "engine/nn/plugin.h"
+#include "kernels/cuda_backend.h"
+#include "kernels/device.h"
+#include "kernels/nccl_comm.h"
+#include "kernels/nvml.h"
+
+#include <stdio.h>
+
+#ifdef KERNELS_EMULATED
+#define NAME "cuda (emulation)"
+#define BUILD "the kernels as they are, emulated on the host: slow, and no measure of a GPU"
+#else
+#define NAME "cuda"
+#ifdef KERNELS_BUILD /* given by the Makefile: "CUDA 13.0 for sm_90 and PTX" */
+#define BUILD KERNELS_BUILD
+#else
+#define BUILD "CUDA"
+#endif
+#endif
+
+static bool info(int device, struct gpu_device *d, struct error *e)
+{
+    if (!device_info(device, d, e))
+        return false;
+#ifdef KERNELS_EMULATED
+    snprintf(d->name, sizeof d->name, "%s", NAME); /* whatever it may call itself: no GPU */
+    d->major = d->minor = 0;
+#endif
+    return true;
+}
+
+extern const struct gpu_plugin ringside_cuda_plugin;
+const struct gpu_plugin ringside_cuda_plugin = {
+    .version = GPU_PLUGIN_VERSION,
+    .name = NAME,
+    .build = BUILD,
+#ifdef KERNELS_EMULATED
+    .emulation = true,
+#endif
+    .device_count = device_count,
+    .device_info = info,
+    .backend_open = cuda_backend_open,
+    .meter_open = nvml_open,
+    .meter_read = nvml_read,
+    .meter_close = nvml_close,
+    .comm_version = nccl_comm_version,
+    .comm_id = nccl_comm_id,
+    .comm_open = nccl_comm_open,
+};
