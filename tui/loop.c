@@ -145,19 +145,20 @@ static void signal_received(struct loop *l, int number)
 static void keys_received(struct loop *l, short events)
 {
     int keys[KEYS_MAX];
-    bool pasted;
-    int count = term_keys(l->term, keys, KEYS_MAX, &pasted);
+    bool read;
+    int count = term_keys(l->term, keys, KEYS_MAX, &read);
     /* A terminal that is gone reads as its end, for ever. */
-    l->empty_reads = count || pasted ? 0 : l->empty_reads + 1;
+    l->empty_reads = read ? 0 : l->empty_reads + 1;
     if ((events & (POLLHUP | POLLERR | POLLNVAL) && !count) || l->empty_reads > EMPTY_READS_MAX) {
         l->ended = true;
         return;
     }
     for (int i = 0; i < count && !app_ended(l->app); i++) {
-        if (!pasted)
-            app_key(l->app, keys[i]);
-        else if (app_typing(l->app) && keys[i] >= ' ' && keys[i] < KEY_CODE_BASE)
-            app_key(l->app, keys[i]);
+        int key = keys[i] & ~KEY_CODE_PASTED;
+        bool typed = !(keys[i] & KEY_CODE_PASTED);
+        /* Pasted text is no keys: it goes where text is typed, or nowhere. */
+        if (typed || (app_typing(l->app) && key >= ' ' && key < KEY_CODE_BASE))
+            app_key(l->app, key);
         l->dirty = true;
     }
 }

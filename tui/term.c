@@ -21,6 +21,8 @@
 enum { PASTE_BEGIN = 2000, PASTE_END = 2001 };
 /* More printable keys than this in one reading are pasted text, whatever the terminal says. */
 enum { BURST_MAX = 32 };
+/* An Esc that nothing follows within so many milliseconds is the key itself. */
+enum { ESC_MS = 20 };
 /* Pairs of colours for pictures; when they are used up, all are given out anew. */
 enum { PICTURE_PAIRS = 24000 };
 
@@ -79,6 +81,10 @@ static void restore_prepare(struct terminal *t)
     restore.length = 0;
     if (t->paste_mode)
         for (const char *s = "\033[?2004l"; *s; s++)
+            restore_put(*s);
+    const char *mouse = tigetstr("kmous");
+    if (mouse && mouse != (char *)-1)
+        for (const char *s = "\033[?1006l\033[?1000l"; *s; s++)
             restore_put(*s);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *text = tigetstr(names[i]);
@@ -202,7 +208,7 @@ struct terminal *term_open(bool utf8, enum theme theme, bool mouse, struct error
     t->utf8 = utf8;
     t->theme = theme;
     restore.have_modes = tcgetattr(STDIN_FILENO, &restore.modes) == 0;
-    set_escdelay(25);
+    set_escdelay(ESC_MS); /* ESCDELAY of the environment comes before it */
     t->screen = newterm(NULL, stdout, stdin);
     if (!t->screen) {
         free(t);
@@ -305,26 +311,26 @@ static int translate_mouse(struct terminal *t)
     return mouse_key(what, event.y, event.x);
 }
 
-int term_keys(struct terminal *t, int *keys, int limit, bool *pasted)
+int term_keys(struct terminal *t, int *keys, int limit, bool *read)
 {
     int count = 0, printable = 0, status;
     wint_t code;
-    bool paste = t->pasting;
+    *read = false;
     while (count < limit && (status = wget_wch(t->input, &code)) != ERR) {
         int key = status == KEY_CODE_YES ? 0 : translate_character(code);
-        if (status == KEY_CODE_YES && (code == PASTE_BEGIN || code == PASTE_END)) {
+        *read = true;
+        if (status == KEY_CODE_YES && (code == PASTE_BEGIN || code == PASTE_END))
             t->pasting = code == PASTE_BEGIN;
-            paste = true;
-        } else if (status == KEY_CODE_YES && code == KEY_MOUSE) {
+        else if (status == KEY_CODE_YES && code == KEY_MOUSE)
             key = translate_mouse(t);
-        } else if (status == KEY_CODE_YES) {
+        else if (status == KEY_CODE_YES)
             key = translate(code);
-        }
         if (key)
-            keys[count++] = key;
-        printable += key >= ' ' && key < KEY_CODE_BASE;
+            keys[count++] = key | (t->pasting ? KEY_CODE_PASTED : 0);
+        printable += key >= ' ' && key < KEY_CODE_BASE && !t->pasting;
     }
-    *pasted = paste || printable > BURST_MAX;
+    for (int i = 0; i < count && printable > BURST_MAX; i++)
+        keys[i] |= KEY_CODE_PASTED;
     return count;
 }
 

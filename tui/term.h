@@ -26,11 +26,14 @@ struct terminal *term_open(bool utf8, enum theme theme, bool mouse, struct error
 void term_choose(struct terminal *t, enum theme theme, bool mouse);
 void term_close(struct terminal *t);
 
+/* Set in a key that is part of pasted text, beside the character. */
+enum { KEY_CODE_PASTED = 1 << 29 };
+
 /*
- * All keys that are there now, at most `limit`; never blocks. *pasted: whether they are pasted text (the
- * terminal said so, or more came at once than anybody types).
+ * All keys that are there now, at most `limit`; never blocks. *read: whether anything came, be it no key. Text is taken
+ * as pasted where the terminal says so, or where more came at once than anybody types.
  */
-int term_keys(struct terminal *t, int *keys, int limit, bool *pasted);
+int term_keys(struct terminal *t, int *keys, int limit, bool *read);
 
 void term_show(struct terminal *t, const struct canvas *c);
 /* Whether cells can have colours of their own, enough of them for a picture. */
