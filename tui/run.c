@@ -31,7 +31,8 @@ enum {
     ACT_KIND,
     ACT_KIND_BACK,
     ACT_STYLE,
-    ACT_BUCKET
+    ACT_BUCKET,
+    ACT_TIMELINE
 };
 
 /* `b` goes round these sizes of buckets. */
@@ -42,6 +43,7 @@ static const struct key_binding run_keys[] = {
     {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, "the pane before"},
     {'m', ACT_SAMPLES, "samples", "what the model sees, says and makes, in pictures; m again: back"},
     {'r', ACT_RING, "ring", "watch the messages of this run's allreduce, hop by hop"},
+    {'T', ACT_TIMELINE, NULL, "the timeline: ranks, threads and layers over time, and what bounds a step"},
     {'s', ACT_STOP, "stop", "stop this run (asks first)"},
     {'l', ACT_LOG, "log", "the last lines of the log"},
     {'b', ACT_BUCKET, NULL,
@@ -192,6 +194,7 @@ static void run_act(void *view, struct app *app, int action)
             app_message(app, ROLE_BAD, "%s", e.text);
         break;
     case ACT_BUCKET: change_bucket(v, app); break;
+    case ACT_TIMELINE: app_open(app, &view_timeline, v->m.dir); break;
     case ACT_RING: app_open(app, &view_ring, v->m.dir); break;
     case ACT_PANE: change_pane(v, 1); break;
     case ACT_PANE_BACK: change_pane(v, -1); break;

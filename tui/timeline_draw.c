@@ -197,10 +197,11 @@ static void print_ranks(const struct timeline *t, bool operations, FILE *to)
         fputc('\n', to);
     }
     fprintf(to,
-            "exposed, hidden: communication while nothing is computed, and beside computing; between: %s; "
+            "exposed, hidden: communication while nothing is computed, and beside computing;\n"
+            "between: %s;\n"
             "waiting: in collectives, until the last rank has come\n",
-            operations ? "checks,\nwarm-ups, comparison of the ranks' times"
-                       : "tests,\ncheckpoints, events between steps");
+            operations ? "checks, warm-ups, comparison of the ranks' times"
+                       : "tests, checkpoints, events between steps");
 }
 
 static void print_layers(const struct timeline *t, FILE *to)

@@ -38,3 +38,18 @@ screen collective-many 80x24 ring:schedule:40:halving_doubling "Right Right"
 screen collective-layout 80x24 ring:schedule:8:ring "l Right"
 screen collective-next 80x24 ring:schedule:8:ring "a a n N N b End"
 screen collective-from-run 80x24 ring:allreduce "a A o"
+
+# The timeline: of a trace, and of what events say.
+screen timeline-80x24 80x24 timeline:train-traced ""
+screen timeline-160x45 160x45 timeline:train-traced "" --roles
+screen timeline-40x12 40x12 timeline:train-traced "Down"
+screen timeline-ascii 80x24 timeline:train-traced "" --ascii
+screen timeline-zoomed 80x24 timeline:train-traced "Down Left + + PgDn"
+screen timeline-span 80x24 timeline:train-traced "Enter"
+screen timeline-path 80x24 timeline:train-traced "n c c"
+screen timeline-all 80x24 timeline:train-traced "w Up Up"
+screen timeline-last-step 80x24 timeline:train-traced "n n"
+screen timeline-mean-80x24 80x24 timeline:train-four ""
+screen timeline-operation 80x24 timeline:allreduce "Right h"
+screen timeline-none 80x24 timeline:train-pending ""
+screen timeline-from-run 80x24 run:train-traced "T"
