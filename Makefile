@@ -7,6 +7,7 @@ CSTD    := -std=c17 -D_GNU_SOURCE
 WARN    := -Wall -Wextra -Wpedantic -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla
 OPT     ?= -O2 -g
 SAN     ?=
+comma   := ,
 # make V=1 shows the commands
 Q       := $(if $(V),,@)
 # As many jobs as cores, where the caller has not said otherwise
@@ -93,6 +94,93 @@ $(BUILD)/%.o: %.c
 	@echo "cc      $<"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+# --- GPUs ---------------------------------------------------------------------------------------------------
+# The plugin is built where nvcc can (kernels/probe finds out); CUDA_ARCHS="75 90" or CUDA_ARCHS=all builds it for other GPUs
+# than the default's, and CUDA_FLAGS says where headers are that nvcc does not find (-I/opt/nccl/include).
+CUDA_HOME  ?= /usr/local/cuda
+NVCC       ?= $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
+CUDA_ARCHS ?= 80
+CUDA_FLAGS ?=
+ifneq ($(filter-out clean format deps check test sanitize bench soak run,$(or $(MAKECMDGOALS),all)),)
+-include $(BUILD)/cuda.mk
+ifneq ($(strip $(CUDA_PROBED)),$(strip $(NVCC) $(CUDA_ARCHS) $(CUDA_FLAGS)))
+$(BUILD)/cuda.mk: ask-again
+endif
+$(BUILD)/cuda.mk: kernels/probe
+	@mkdir -p $(@D)
+	@kernels/probe "$(NVCC)" "$(CUDA_ARCHS)" $(CUDA_FLAGS) >$@
+	@sed -n 's/^CUDA_WHY := /note    no plugin for GPUs: /p; s/^CUDA_TARGETS := /nvcc    /p' $@
+endif
+.PHONY: ask-again
+
+# The same sources twice: for GPUs, and for the host by stand-ins for CUDA (kernels/emulation), which is what the tests run.
+# Every access of an emulated kernel is looked at: by AddressSanitizer where it is asked for, else by the emulation itself,
+# which the compiler calls by the names that ThreadSanitizer has for it.
+KERNEL_C      := $(wildcard kernels/*.c)
+KERNEL_CU     := $(wildcard kernels/*.cu)
+EMULATION_C   := $(wildcard kernels/emulation/*.c)
+EMULATED      := $(patsubst kernels/%.c,$(BUILD)/emulated/%.o,$(KERNEL_C) $(EMULATION_C)) \
+                 $(patsubst kernels/%.cu,$(BUILD)/emulated/%.cu.o,$(KERNEL_CU))
+CUDA_OBJECTS  := $(patsubst kernels/%.c,$(BUILD)/cuda/%.o,$(KERNEL_C)) \
+                 $(patsubst kernels/%.cu,$(BUILD)/cuda/%.cu.o,$(KERNEL_CU))
+# What a plugin takes along of the engine.
+PLUGIN_ENGINE := $(patsubst %.c,$(BUILD)/pic/%.o,engine/base/error.c engine/base/units.c)
+PLUGIN        := $(BUILD)/ringside-cuda.so
+PLUGIN_EMULATION := $(BUILD)/ringside-cuda-emulation.so
+LIBEMULATED   := $(BUILD)/libemulated.a
+EMULATED_C    := -fPIC -DKERNELS_EMULATED -Ikernels/emulation
+EMULATED_SAN  := $(or $(SAN),-fsanitize=thread)
+
+$(BUILD)/emulated/emulation/%.o: OPT := $(subst -O2,-O3,$(OPT))
+$(BUILD)/emulated/%.o: kernels/%.c
+	@mkdir -p $(@D)
+	@echo "cc      $< (emulated)"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(EMULATED_C) -c -o $@ $<
+
+$(BUILD)/pic/%.o: %.c
+	@mkdir -p $(@D)
+	@echo "cc      $< (for plugins)"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+$(BUILD)/cuda/%.o: kernels/%.c
+	@mkdir -p $(@D)
+	@echo "cc      $< (for GPUs)"
+	$(Q)$(CC) $(CPPFLAGS) -DCUDA_TARGETS='"$(CUDA_TARGETS)"' $(CFLAGS) -fPIC -fvisibility=hidden $(CUDA_INCLUDE) \
+	    $(CUDA_FLAGS) -c -o $@ $<
+
+# What ptxas tells of registers is kept for tests/check/spills.
+$(BUILD)/cuda/%.cu.o: kernels/%.cu
+	@mkdir -p $(@D)
+	@echo "nvcc    $<"
+	$(Q)$(NVCC) $(CUDA_GENCODE) -std=c++17 -O3 -lineinfo -Werror all-warnings -Xptxas -v -Xcompiler -fPIC,-fvisibility=hidden \
+	    -I. $(CUDA_FLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $< >$(@:.o=.ptxas) 2>&1 || { cat $(@:.o=.ptxas); exit 1; }
+
+$(PLUGIN): $(CUDA_OBJECTS) $(PLUGIN_ENGINE)
+	@echo "link    $@"
+	$(Q)$(NVCC) $(CUDA_GENCODE) -shared -cudart static -Xlinker --no-undefined,--exclude-libs=ALL $(CUDA_FLAGS) -o $@ $^ -ldl
+
+$(PLUGIN_EMULATION): $(EMULATED) $(PLUGIN_ENGINE)
+	@echo "link    $@"
+	$(Q)$(CXX) $(LDFLAGS) -shared $(if $(SAN),,-Wl$(comma)--no-undefined) -o $@ $^ -ldl -lpthread -lm
+
+# Left out where it cannot be built.
+.PHONY: gpu-plugin kernels-all
+all gpu-plugin: $(if $(CUDA),$(PLUGIN))
+kernels-all:
+	@$(MAKE) $(JOBS) --no-print-directory CUDA_ARCHS=all BUILD=$(BUILD)/all-gpus $(BUILD)/all-gpus/ringside-cuda.so
+
+$(LIBEMULATED): $(EMULATED)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+emulate_cu = @mkdir -p $(@D); echo "c++     $< (emulated)"
+emulate_cu += $(if $(V),; set -x); $(CXX) -x c++ -std=c++20 -Wall -Wextra -Werror -Wno-unknown-pragmas $(OPT) \
+              $(EMULATED_SAN) $(EMULATED_C) -I. -MMD -MP -include kernels/emulation/device.h -c -o $@ $<
+$(BUILD)/emulated/%.cu.o: kernels/%.cu
+	$(emulate_cu)
+$(BUILD)/tests/unit/kernels/%.cu.o: tests/unit/kernels/%.cu
+	$(emulate_cu)
+
 # --- tests --------------------------------------------------------------------------------------------------
 # tests/unit/FOLDER mirrors the tree; a test of the engine's back links the back, the others the front.
 UNIT_SRC  := $(wildcard tests/unit/*/test_*.c)
@@ -101,7 +189,14 @@ UNIT_BACK := $(filter tests/unit/nn/% tests/unit/data/% tests/unit/comm/% tests/
 UNIT_BIN  := $(patsubst %.c,$(BUILD)/%,$(UNIT_SRC))
 MPI_BIN   := $(patsubst %.c,$(BUILD)/%,$(MPI_SRC))
 
-$(patsubst %.c,$(BUILD)/%,$(filter-out $(UNIT_BACK),$(UNIT_SRC))): $(BUILD)/%: $(BUILD)/%.o $(LIBFRONT) $(LIBSHARED)
+UNIT_GPU  := $(filter tests/unit/kernels/%,$(UNIT_SRC))
+$(patsubst %.c,$(BUILD)/%,$(UNIT_GPU)): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/unit/kernels/planted.cu.o \
+    $(LIBEMULATED) $(LIBBACK) $(LIBSHARED)
+	@echo "link    $@"
+	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L) -lcmocka -lstdc++
+$(BUILD)/tests/unit/kernels/%.o: CFLAGS += -Ikernels/emulation -DKERNELS_EMULATED
+
+$(patsubst %.c,$(BUILD)/%,$(filter-out $(UNIT_BACK) $(UNIT_GPU),$(UNIT_SRC))): $(BUILD)/%: $(BUILD)/%.o $(LIBFRONT) $(LIBSHARED)
 	@echo "link    $@"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS) -lcmocka -lz
 
@@ -126,7 +221,7 @@ $(MONKEY_BIN): %: %.o $(LIBFRONT) $(LIBSHARED)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS)
 
 .SECONDARY:
-tests-build: all $(UNIT_BIN) $(MPI_BIN) $(MONKEY_BIN)
+tests-build: all $(UNIT_BIN) $(MPI_BIN) $(PLUGIN_EMULATION) $(MONKEY_BIN)
 .PHONY: tests-build
 
 test:
@@ -184,6 +279,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/ringside
 	install $(BUILD)/ringside $(BUILD)/ringside-rank $(DESTDIR)$(PREFIX)/bin
 	cp -R lessons exercises $(DESTDIR)$(PREFIX)/share/ringside
+	if [ -f $(PLUGIN) ]; then install $(PLUGIN) $(DESTDIR)$(PREFIX)/bin; fi
 	if [ -d $(BUILD)/locale ]; then cp -R $(BUILD)/locale $(DESTDIR)$(PREFIX)/share; fi
 
 clean:

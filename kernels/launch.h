@@ -16,9 +16,10 @@
 
 #ifdef KERNELS_EMULATED
 
-/* The lambda runs before the launch returns, so it may refer to what the caller has. */
+/* The arguments go by value, as a launch's do. */
 #define LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                               \
-    emulation::launch(#kernel, (grid), (block), (shared_bytes), (stream), [&] { kernel(__VA_ARGS__); })
+    emulation::launch(#kernel, (grid), (block), (shared_bytes), (stream),                                    \
+                      [=](auto... arguments) { kernel(arguments...); } __VA_OPT__(, ) __VA_ARGS__)
 
 /* One array a block, whoever asks: known by the address of a variable that only this line has. */
 #define SHARED(type, name, dims)                                                                             \

@@ -1,0 +1,274 @@
+#include "kernels/emulation/cublas_v2.h"
+#include "kernels/emulation/machine.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cublasContext {
+    cudaStream_t stream;
+    cublasPointerMode_t pointers;
+};
+
+/* One matrix as it is given. */
+struct matrix {
+    const void *data;
+    cudaDataType type;
+    int rows, columns, ld; /* as stored, column-major */
+};
+
+cublasStatus_t cublasCreate(cublasHandle_t *handle)
+{
+    *handle = calloc(1, sizeof **handle);
+    return *handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+cublasStatus_t cublasDestroy(cublasHandle_t handle)
+{
+    free(handle);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version)
+{
+    (void)handle;
+    *version = 130000;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
+{
+    handle->stream = stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
+{
+    (void)handle;
+    enum memory_kind kind;
+    if (bytes > 0 && (!memory_within(workspace, bytes, &kind) || kind != MEMORY_DEVICE))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    (void)mode;
+    return handle ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
+}
+
+cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode)
+{
+    handle->pointers = mode;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+const char *cublasGetStatusName(cublasStatus_t status)
+{
+    switch (status) {
+    case CUBLAS_STATUS_SUCCESS: return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED: return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED: return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE: return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH: return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case CUBLAS_STATUS_MAPPING_ERROR: return "CUBLAS_STATUS_MAPPING_ERROR";
+    case CUBLAS_STATUS_EXECUTION_FAILED: return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_INTERNAL_ERROR: return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case CUBLAS_STATUS_NOT_SUPPORTED: return "CUBLAS_STATUS_NOT_SUPPORTED";
+    }
+    return "unknown";
+}
+
+const char *cublasGetStatusString(cublasStatus_t status)
+{
+    return cublasGetStatusName(status);
+}
+
+/* --- numbers --- */
+
+static size_t size_of(cudaDataType type)
+{
+    return type == CUDA_R_32F ? sizeof(float) : sizeof(uint16_t);
+}
+
+static float from_bf16(uint16_t x)
+{
+    uint32_t bits = (uint32_t)x << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* To the nearest, ties to even. */
+static uint16_t to_bf16(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if (isnan(value))
+        return 0x7fff;
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static float from_half(uint16_t x)
+{
+    int exponent = x >> 10 & 31;
+    float fraction = (float)(x & 1023) / 1024.0f;
+    float value = exponent == 31  ? (x & 1023 ? NAN : INFINITY)
+                  : exponent == 0 ? ldexpf(fraction, -14)
+                                  : ldexpf(1.0f + fraction, exponent - 15);
+    return x & 0x8000 ? -value : value;
+}
+
+static float load(const void *data, cudaDataType type, size_t i)
+{
+    if (type == CUDA_R_32F)
+        return ((const float *)data)[i];
+    uint16_t x = ((const uint16_t *)data)[i];
+    return type == CUDA_R_16BF ? from_bf16(x) : from_half(x);
+}
+
+static void store(void *data, cudaDataType type, size_t i, float value)
+{
+    if (type == CUDA_R_32F)
+        ((float *)data)[i] = value;
+    else
+        ((uint16_t *)data)[i] = to_bf16(value);
+}
+
+/* --- products --- */
+
+/* Whether the matrix lies wholly in one piece of the device's memory. */
+static bool on_device(const struct matrix *m)
+{
+    enum memory_kind kind;
+    size_t elements = (size_t)m->ld * (size_t)(m->columns - 1) + (size_t)m->rows;
+    return memory_within(m->data, elements * size_of(m->type), &kind) && kind == MEMORY_DEVICE;
+}
+
+/* op(M) in plain column-major floats, rows × columns. */
+static float *plain(const struct matrix *m, cublasOperation_t op, int rows, int columns)
+{
+    float *all = malloc((size_t)rows * (size_t)columns * sizeof *all);
+    if (!all)
+        return NULL;
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) {
+            size_t at = op == CUBLAS_OP_N ? (size_t)j * (size_t)m->ld + (size_t)i
+                                          : (size_t)i * (size_t)m->ld + (size_t)j;
+            all[(size_t)j * (size_t)rows + (size_t)i] = load(m->data, m->type, at);
+        }
+    return all;
+}
+
+static cublasStatus_t product(cublasOperation_t transa, cublasOperation_t transb, int m, int n, int k,
+                              float alpha, const struct matrix *A, const struct matrix *B, float beta,
+                              const struct matrix *C)
+{
+    if (!on_device(A) || !on_device(B) || !on_device(C)) {
+        machine_host_fault("cuBLAS is given a matrix that is not wholly in one piece of the device's memory");
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    }
+    float *a = plain(A, transa, m, k), *b = plain(B, transb, k, n);
+    float *column = malloc((size_t)m * sizeof *column);
+    bool ok = a && b && column;
+    void *c = (void *)(uintptr_t)C->data;
+    for (int j = 0; ok && j < n; j++) {
+        memset(column, 0, (size_t)m * sizeof *column);
+        for (int p = 0; p < k; p++) {
+            const float factor = b[(size_t)j * (size_t)k + (size_t)p];
+            const float *from = a + (size_t)p * (size_t)m;
+            for (int i = 0; i < m; i++)
+                column[i] += factor * from[i];
+        }
+        for (int i = 0; i < m; i++) {
+            size_t at = (size_t)j * (size_t)C->ld + (size_t)i;
+            float old = beta == 0.0f ? 0.0f : beta * load(c, C->type, at);
+            store(c, C->type, at, alpha * column[i] + old);
+        }
+    }
+    free(a);
+    free(b);
+    free(column);
+    return ok ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_ALLOC_FAILED;
+}
+
+static const void *moved(const void *data, cudaDataType type, long long elements)
+{
+    return (const char *)data + elements * (long long)size_of(type);
+}
+
+cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
+                                          cublasOperation_t transb, int m, int n, int k, const void *alpha,
+                                          const void *A, cudaDataType type_a, int lda, long long stride_a,
+                                          const void *B, cudaDataType type_b, int ldb, long long stride_b,
+                                          const void *beta, void *C, cudaDataType type_c, int ldc,
+                                          long long stride_c, int batches, cublasComputeType_t compute,
+                                          cublasGemmAlgo_t algo)
+{
+    (void)compute;
+    (void)algo;
+    if (!handle)
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    const int rows_a = transa == CUBLAS_OP_N ? m : k, rows_b = transb == CUBLAS_OP_N ? k : n;
+    if (m < 0 || n < 0 || k < 0 || batches < 0 || lda < (rows_a > 1 ? rows_a : 1) ||
+        ldb < (rows_b > 1 ? rows_b : 1) || ldc < (m > 1 ? m : 1))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (type_a != type_b || type_c == CUDA_R_16F || (type_c != CUDA_R_32F && type_c != type_a))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (emulation_fault())
+        return CUBLAS_STATUS_EXECUTION_FAILED;
+    if (m == 0 || n == 0 || k == 0)
+        return k == 0 && m > 0 && n > 0 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
+    const float *alpha_f = (const float *)alpha, *beta_f = (const float *)beta;
+    for (int i = 0; i < batches; i++) {
+        struct matrix a = {moved(A, type_a, i * stride_a), type_a, rows_a, transa == CUBLAS_OP_N ? k : m,
+                           lda};
+        struct matrix b = {moved(B, type_b, i * stride_b), type_b, rows_b, transb == CUBLAS_OP_N ? n : k,
+                           ldb};
+        struct matrix c = {moved(C, type_c, i * stride_c), type_c, m, n, ldc};
+        cublasStatus_t status = product(transa, transb, m, n, k, *alpha_f, &a, &b, *beta_f, &c);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            return status;
+    }
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
+                            int n, int k, const void *alpha, const void *A, cudaDataType type_a, int lda,
+                            const void *B, cudaDataType type_b, int ldb, const void *beta, void *C,
+                            cudaDataType type_c, int ldc, cublasComputeType_t compute, cublasGemmAlgo_t algo)
+{
+    return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, type_a, lda, 0, B, type_b,
+                                      ldb, 0, beta, C, type_c, ldc, 0, 1, compute, algo);
+}
+
+cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
+                                         cublasOperation_t transb, int m, int n, int k, const float *alpha,
+                                         const float *A, int lda, long long stride_a, const float *B, int ldb,
+                                         long long stride_b, const float *beta, float *C, int ldc,
+                                         long long stride_c, int batches)
+{
+    return cublasGemmStridedBatchedEx(handle, transa, transb, m, n, k, alpha, A, CUDA_R_32F, lda, stride_a, B,
+                                      CUDA_R_32F, ldb, stride_b, beta, C, CUDA_R_32F, ldc, stride_c, batches,
+                                      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+}
+
+cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
+                           int n, int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
+                           const float *beta, float *C, int ldc)
+{
+    return cublasSgemmStridedBatched(handle, transa, transb, m, n, k, alpha, A, lda, 0, B, ldb, 0, beta, C,
+                                     ldc, 0, 1);
+}
+
+cublasStatus_t cublasSgemv(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const float *alpha,
+                           const float *A, int lda, const float *x, int incx, const float *beta, float *y,
+                           int incy)
+{
+    /* x and y as rows: y' = alpha × x' × op(A)' + beta × y', where the increment is what lies between columns. */
+    if (incx < 1 || incy < 1)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    const bool plain_a = trans == CUBLAS_OP_N;
+    return cublasSgemm(handle, CUBLAS_OP_N, plain_a ? CUBLAS_OP_T : CUBLAS_OP_N, 1, plain_a ? m : n,
+                       plain_a ? n : m, alpha, x, incx, A, lda, beta, y, incy);
+}
