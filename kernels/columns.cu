@@ -2,12 +2,12 @@
  * Sums over the rows of an array, for each column: the gradient of a bias; with the relu in front of it done in the same pass.
  *
  * Two kernels. First each block takes 32 columns of some hundreds of rows: a warp reads 32 neighbours of one row, eight
- * rows go side by side, and each block leaves its part of the sum. Then the parts are added up, in double. Blocks are cut
+ * rows go side by side, and each block leaves its part of the sum. Then the parts, if there are several, are added up in double. Blocks are cut
  * by rows and columns alone, so any GPU finds the same bits.
  */
 #include "kernels/reduce.h"
 
-enum { COLUMNS = 32, ROWS = 8, LEAST_ROWS = 64, MOST_PARTS = 256 };
+enum { COLUMNS = 32, ROWS = 8, LEAST_ROWS = 256, MOST_PARTS = 256 };
 
 static int parts_of(int rows)
 {
@@ -67,7 +67,9 @@ extern "C" void kernel_column_sums(float *g, const float *value, float *sums, fl
 {
     int tiles = ceil_div(columns, COLUMNS), rows_each = ceil_div(rows, parts_of(rows)),
         parts = ceil_div(rows, rows_each);
-    LAUNCH(sum_parts, dim3(tiles, parts), dim3(COLUMNS, ROWS), 0, stream, g, value, scratch, rows, columns,
-           rows_each);
-    LAUNCH(add_parts, tiles, dim3(COLUMNS, ROWS), 0, stream, scratch, sums, columns, parts);
+    /* One part is the whole sum. */
+    LAUNCH(sum_parts, dim3(tiles, parts), dim3(COLUMNS, ROWS), 0, stream, g, value,
+           parts > 1 ? scratch : sums, rows, columns, rows_each);
+    if (parts > 1)
+        LAUNCH(add_parts, tiles, dim3(COLUMNS, ROWS), 0, stream, scratch, sums, columns, parts);
 }

@@ -27,6 +27,8 @@ struct cuda_conv {
     bool direct;    /* the image is its patches */
     int images;     /* in a piece */
     int32_t *which; /* of the pool's outputs: where its maximum lies */
+    void *packed;   /* the filters as forward packed them, for backward; NULL: they are used as they lie */
+    void *patches;  /* the whole batch's patches, kept for backward where they are one piece; else NULL */
 };
 
 bool cuda_fuses_pool(const struct stage_spec *conv, const struct layer_spec *pool)
@@ -76,6 +78,15 @@ static bool conv_create(struct stage *s, struct error *e)
     size_t image = (size_t)c->places * (size_t)w->groups * (size_t)w->depth * (halves_of(s) ? 2 : 4),
            images = PIECE_BYTES / image;
     c->images = c->direct || images > (size_t)s->spec.batch ? s->spec.batch : images < 1 ? 1 : (int)images;
+    size_t element = halves_of(s) ? sizeof(uint16_t) : sizeof(float),
+           filters = (size_t)c->filters * (size_t)w->depth * element,
+           patches =
+               (size_t)c->places * (size_t)s->spec.batch * (size_t)w->groups * (size_t)w->depth * element;
+    bool keeps = s->spec.backward && !c->direct && c->images == s->spec.batch;
+    if (((!c->direct || halves_of(s)) &&
+         !(c->packed = cuda_memory_new(s->cuda, filters, "a convolution's filters", e))) ||
+        (keeps && !(c->patches = cuda_memory_new(s->cuda, patches, "a convolution's patches", e))))
+        return false;
     if (s->spec.pool == 0)
         return true;
     int size = s->spec.pool;
@@ -97,6 +108,8 @@ static void conv_destroy(struct stage *s)
     if (!c)
         return;
     cuda_memory_free(c->which);
+    cuda_memory_free(c->packed);
+    cuda_memory_free(c->patches);
     free(c);
 }
 
@@ -118,33 +131,34 @@ static struct piece piece_at(const struct stage *s, int first)
 
 /* Memory of a pass, given back together. */
 struct conv_rooms {
-    struct cuda_buffer *weights, *patches, *gradient, *whole;
+    struct cuda_buffer *patches, *gradient, *whole;
 };
 
 static void rooms_drop(const struct conv_rooms *r)
 {
-    cuda_buffer_drop(r->weights);
     cuda_buffer_drop(r->patches);
     cuda_buffer_drop(r->gradient);
     cuda_buffer_drop(r->whole);
 }
 
-/* Filters as rows like patches; of a 1×1 convolution in fp32 they are that already. NULL: memory is short. */
-static const void *packed_weights(struct stage *s, const float *weights, struct conv_rooms *r,
-                                  struct error *e)
+/* Filters as rows like patches, as operands of a product. */
+static const void *filters_of(const struct cuda_conv *c, const float *weights)
 {
-    const struct cuda_conv *c = s->own;
-    size_t n = (size_t)c->filters * (size_t)c->windows.depth;
-    if (c->direct)
-        return cuda_operand(s->cuda, weights, s->layer->tensors[0].elements, &r->weights, e);
-    if (!(r->weights = cuda_buffer_take(s->cuda, n * sizeof(float), e)))
-        return NULL;
-    kernel_pack_weights(weights, r->weights->data, &c->windows, c->filters, halves_of(s), s->cuda->stream);
-    return r->weights->data;
+    return c->packed ? c->packed : weights;
 }
 
-/* The piece's patches, as operands of a product. NULL: memory is short. */
-static const void *patches_of(struct stage *s, const struct piece *p, struct conv_rooms *r, struct error *e)
+static void pack_filters(const struct stage *s, const float *weights)
+{
+    const struct cuda_conv *c = s->own;
+    if (c->direct && c->packed)
+        kernel_round(weights, c->packed, s->layer->tensors[0].elements, s->cuda->stream);
+    else if (c->packed)
+        kernel_pack_weights(weights, c->packed, &c->windows, c->filters, halves_of(s), s->cuda->stream);
+}
+
+/* The piece's patches, as operands of a product; in backward those that forward left. NULL: memory is short. */
+static const void *patches_of(struct stage *s, const struct piece *p, bool kept, struct conv_rooms *r,
+                              struct error *e)
 {
     const struct cuda_conv *c = s->own;
     const struct kernel_windows *w = &c->windows;
@@ -152,11 +166,16 @@ static const void *patches_of(struct stage *s, const struct piece *p, struct con
         s->inputs[0]->value + (size_t)p->first * (size_t)w->height * (size_t)w->width * (size_t)w->channels;
     if (c->direct)
         return cuda_operand(s->cuda, in, (size_t)p->rows * (size_t)w->channels, &r->patches, e);
-    size_t n = (size_t)c->images * (size_t)c->places * (size_t)w->groups * (size_t)w->depth;
-    if (!r->patches && !(r->patches = cuda_buffer_take(s->cuda, n * sizeof(float), e)))
-        return NULL;
-    kernel_patches(in, r->patches->data, w, p->images, halves_of(s), s->cuda->stream);
-    return r->patches->data;
+    void *patches = c->patches;
+    if (!patches) {
+        size_t n = (size_t)c->images * (size_t)c->places * (size_t)w->groups * (size_t)w->depth;
+        if (!r->patches && !(r->patches = cuda_buffer_take(s->cuda, n * sizeof(float), e)))
+            return NULL;
+        patches = r->patches->data;
+    }
+    if (!kept || !c->patches)
+        kernel_patches(in, patches, w, p->images, halves_of(s), s->cuda->stream);
+    return patches;
 }
 
 /* How far apart rows of patches and of a filter lie: without room for zeros where the image is its patches. */
@@ -172,20 +191,21 @@ static bool conv_forward(struct stage *s, const struct pass_context *context, st
     const float *bias = s->layer->bias ? context->parameters + t[1].offset : NULL;
     int groups = c->windows.groups, depth = depth_of(c), batch = s->spec.batch;
     struct conv_rooms r = {0};
-    const void *weights = packed_weights(s, context->parameters + t[0].offset, &r, e);
-    bool ok = weights;
+    const void *filters = filters_of(c, context->parameters + t[0].offset);
+    bool ok = true;
     float *out = s->value;
-    if (ok && s->spec.pool > 0) {
+    pack_filters(s, context->parameters + t[0].offset);
+    if (s->spec.pool > 0) {
         size_t whole = (size_t)batch * (size_t)c->places * (size_t)c->filters;
         ok = (r.whole = cuda_buffer_take(s->cuda, whole * sizeof(float), e));
         out = ok ? r.whole->data : NULL;
     }
     for (int first = 0; ok && first < batch; first += c->images) {
         struct piece p = piece_at(s, first);
-        const void *patches = patches_of(s, &p, &r, e);
+        const void *patches = patches_of(s, &p, false, &r, e);
         struct cuda_product product = {.a = patches,
                                        .lda = groups * depth,
-                                       .b = weights,
+                                       .b = filters,
                                        .ldb = depth,
                                        .transpose_b = true,
                                        .c = out + p.out_at,
@@ -214,7 +234,7 @@ static bool backward_weights(struct stage *s, const struct piece *p, const void 
 {
     const struct cuda_conv *c = s->own;
     int groups = c->windows.groups, depth = depth_of(c);
-    const void *patches = patches_of(s, p, r, e);
+    const void *patches = patches_of(s, p, true, r, e);
     struct cuda_product product = {.a = gradient,
                                    .lda = c->filters,
                                    .transpose_a = true,
@@ -235,7 +255,7 @@ static bool backward_weights(struct stage *s, const struct piece *p, const void 
 }
 
 /* dx of a piece: the gradients of its patches, then their sums; of a 1×1 convolution at once. patches: room for fp32. */
-static bool backward_data(struct stage *s, const struct piece *p, const void *gradient, const void *weights,
+static bool backward_data(struct stage *s, const struct piece *p, const void *gradient, const void *filters,
                           float *patches, struct error *e)
 {
     const struct cuda_conv *c = s->own;
@@ -245,7 +265,7 @@ static bool backward_data(struct stage *s, const struct piece *p, const void *gr
     float *grad_in = s->inputs[0]->grad + at;
     struct cuda_product product = {.a = gradient,
                                    .lda = c->filters,
-                                   .b = weights,
+                                   .b = filters,
                                    .ldb = depth,
                                    .c = c->direct ? grad_in : patches,
                                    .ldc = groups * depth,
@@ -292,7 +312,6 @@ static bool conv_backward(struct stage *s, const struct pass_context *context, s
     float *own = own_gradient(s, s->layer->bias ? context->gradients + t[1].offset : NULL, &r, e);
     size_t n = (size_t)s->spec.batch * (size_t)c->places * (size_t)c->filters;
     const void *gradient = own ? cuda_operand(s->cuda, own, n, &r.gradient, e) : NULL;
-    const void *weights = NULL;
     bool ok = gradient && (c->direct || (packed = cuda_buffer_take(s->cuda, packed_bytes, e)));
     for (int first = 0; ok && first < s->spec.batch; first += c->images) {
         struct piece p = piece_at(s, first);
@@ -305,12 +324,12 @@ static bool conv_backward(struct stage *s, const struct pass_context *context, s
     if (ok && s->spec.input_gradient[0]) {
         size_t patches =
             (size_t)c->images * (size_t)c->places * (size_t)c->windows.groups * (size_t)c->windows.depth;
-        ok = (weights = packed_weights(s, context->parameters + t[0].offset, &data, e)) &&
-             (c->direct || (data.patches = cuda_buffer_take(s->cuda, patches * sizeof(float), e)));
+        const void *filters = filters_of(c, context->parameters + t[0].offset);
+        ok = c->direct || (data.patches = cuda_buffer_take(s->cuda, patches * sizeof(float), e));
         for (int first = 0; ok && first < s->spec.batch; first += c->images) {
             struct piece p = piece_at(s, first);
             const char *part = (const char *)gradient + p.out_at * (halves_of(s) ? 2 : 4);
-            ok = backward_data(s, &p, part, weights, data.patches ? data.patches->data : NULL, e);
+            ok = backward_data(s, &p, part, filters, data.patches ? data.patches->data : NULL, e);
         }
     }
     rooms_drop(&data);

@@ -79,7 +79,7 @@ static bool can_record(const struct cuda *cuda, const struct pass_context *c)
 
 static bool capture(struct cuda *cuda, struct error *e)
 {
-    cuda->capturing = cuda_ok(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal),
+    cuda->capturing = cuda_ok(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeRelaxed),
                               "recording a training step", e);
     return cuda->capturing;
 }
