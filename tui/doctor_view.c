@@ -163,6 +163,35 @@ static bool doctor_tick(void *view, struct app *app, double now)
 
 /* --- drawing --- */
 
+/* What each finding is about, for those who meet the word for the first time. */
+static const struct {
+    const char *what, *text;
+} purposes[] = {
+    {"terminal", N_("The window you look at: what it is, its colours, its characters and its size decide how "
+                    "plots are drawn.")},
+    {"home", N_("The folder in which your runs, your progress and your own scripts are kept.")},
+    {"course", N_("Lessons and exercises, as they were installed with the program.")},
+    {"mpirun", N_("Starts the ranks of a job, on this machine or over several, and ends them together.")},
+    {"ranks", N_("Ranks are the processes of a parallel job. Two were really started, and each sent the "
+                 "other a message.")},
+    {"oneDNN",
+     N_("Intel's library for neural networks on CPUs; it computes the convolutions and matrix products.")},
+    {"CUDA plugin",
+     N_("Lets jobs compute on NVIDIA GPUs. Without it everything in the course runs on CPUs.")},
+    {"/dev/shm", N_("Memory that processes of one machine share: how ranks side by side exchange data "
+                    "without a network.")},
+    {"ranks at once",
+     N_("A login node belongs to everybody: jobs of all its users together start no more ranks than this.")},
+};
+
+static const char *purpose_of(const char *what)
+{
+    for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++)
+        if (!strcmp(purposes[i].what, what))
+            return _(purposes[i].text);
+    return "";
+}
+
 static const struct {
     const char *mark, *word;
     enum role role;
@@ -230,7 +259,9 @@ static void draw_detail(const struct doctor *d, struct canvas *c, struct rect r)
     int n = d->selected;
     if (r.rows >= 8) {
         canvas_text(c, r.row, r.col, r.cols, ROLE_TITLE, ATTR_BOLD, part(d, n, "what"));
-        rect_cut_rows(&r, 2);
+        rect_cut_rows(&r, 1);
+        rect_cut_rows(&r, wrap_text(c, r, ROLE_MUTED, 0, purpose_of(part(d, n, "what"))));
+        rect_cut_rows(&r, 1);
         paragraph(c, &r, _("Found"), part(d, n, "text"), ROLE_TEXT);
     }
     paragraph(c, &r, _("Why"), part(d, n, "cause"), ROLE_TEXT);
@@ -239,16 +270,24 @@ static void draw_detail(const struct doctor *d, struct canvas *c, struct rect r)
         canvas_text(c, r.row, r.col, r.cols, ROLE_MUTED, 0, _("Nothing to mend here."));
 }
 
+/* With room each finding has a line below it (what it is about, or what to do) and a blank one below that. */
 static void draw_list(struct doctor *d, struct canvas *c, struct rect r)
 {
+    int each = r.rows >= 3 * (d->count + d->looking) ? 3 : 1, shown = r.rows / each;
     if (d->selected < d->first)
         d->first = d->selected;
-    if (d->selected >= d->first + r.rows)
-        d->first = d->selected - r.rows + 1;
-    for (int i = 0; i < r.rows && d->first + i < d->count; i++)
-        draw_finding(d, c, (struct rect){r.row + i, r.col, 1, r.cols}, d->first + i);
-    if (d->looking && d->count - d->first < r.rows)
-        canvas_text(c, r.row + d->count - d->first, r.col + 2, r.cols - 2, ROLE_MUTED, 0,
+    if (d->selected >= d->first + shown)
+        d->first = d->selected - shown + 1;
+    for (int i = 0; i < shown && d->first + i < d->count; i++) {
+        int n = d->first + i, row = r.row + i * each;
+        bool well = result_of(d, n) == FOUND || !*part(d, n, "cure");
+        draw_finding(d, c, (struct rect){row, r.col, 1, r.cols}, n);
+        if (each > 1)
+            canvas_text(c, row + 1, r.col + 4, r.cols - 5, well ? ROLE_MUTED : ROLE_TEXT, 0,
+                        well ? purpose_of(part(d, n, "what")) : part(d, n, "cure"));
+    }
+    if (d->looking && d->count - d->first < shown)
+        canvas_text(c, r.row + (d->count - d->first) * each, r.col + 2, r.cols - 2, ROLE_MUTED, 0,
                     _("looking closer: two ranks are really started …"));
 }
 

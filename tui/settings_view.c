@@ -5,6 +5,7 @@
 
 #include "engine/base/rundir.h"
 #include "engine/launch/site.h"
+#include "tui/plot.h"
 #include "tui/settings.h"
 #include "tui/text.h"
 #include "tui/wrap.h"
@@ -239,6 +240,36 @@ static void draw_sample(struct canvas *c, struct rect r)
         canvas_text(c, row + 1, in.col + 1, in.cols - 2, ROLE_SELECTED, 0, _(" what is selected "));
 }
 
+/*
+ * Curves that are no measurement but a formula, to see a plot in this theme: the speed-up of n ranks where a share s of
+ * the work is serial, 1 / (s + (1 - s) / n) (G. M. Amdahl 1967, Validity of the single processor approach to achieving
+ * large scale computing capabilities).
+ */
+static void draw_curves(struct canvas *c, struct rect r)
+{
+    enum { RANKS = 64, CURVES = 4 };
+    static const struct {
+        const char *name;
+        double serial;
+    } shares[CURVES] = {{"1 %", 0.01}, {"2 %", 0.02}, {"5 %", 0.05}, {"10 %", 0.1}};
+    double x[RANKS], y[CURVES][RANKS];
+    struct plot_series series[CURVES];
+    struct axis ranks = {0}, speed = {.zero = true};
+    for (int k = 0; k < CURVES; k++) {
+        for (int n = 1; n <= RANKS; n++) {
+            x[n - 1] = n;
+            y[k][n - 1] = 1 / (shares[k].serial + (1 - shares[k].serial) / n);
+        }
+        series[k] = (struct plot_series){.name = shares[k].name, .x = x, .y = y[k], .count = RANKS};
+    }
+    axis_fit(&ranks, 1, RANKS);
+    axis_fit(&speed, 0, y[0][RANKS - 1]);
+    struct plot p = {.series = series, .count = CURVES, .x = &ranks, .y = &speed, .x_label = _("ranks")};
+    plot_draw(c,
+              canvas_box(c, r, _("Amdahl's law: speed-up where so much of the work is serial"), ROLE_BORDER),
+              &p);
+}
+
 static void line(struct canvas *c, struct rect *r, const char *label, const char *text)
 {
     if (r->rows < 1)
@@ -293,10 +324,10 @@ static void settings_draw(void *view, struct app *app, struct canvas *c, struct 
     wrap_text(c, (struct rect){form.row, form.col + 2, form.rows, form.cols - 4}, ROLE_MUTED, 0,
               explanation(s, v->selected));
     rect_cut_cols(&r, wide ? 2 : 0);
-    draw_sample(c, rect_cut_rows(&r, wide ? 6 : r.rows >= 10 ? 5 : r.rows));
-    if (r.rows > 0)
-        rect_cut_rows(&r, wide);
+    draw_sample(c, rect_cut_rows(&r, r.rows >= 10 ? 5 : r.rows));
     draw_site(v, c, rect_cut_rows(&r, 5));
+    if (r.rows >= 8)
+        draw_curves(c, r);
 }
 
 static void settings_title(void *view, char *text, size_t size)
