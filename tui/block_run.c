@@ -255,10 +255,10 @@ static void hint(const struct block *b, char *text, size_t size, enum role *role
         *role = ROLE_BAD;
         snprintf(text, size, "%s", j->failed);
     } else if (!j->model && block_waits(b->set, b->index, &wanted)) {
-        snprintf(text, size, "%s", _("It waits for your prediction above: Tab, then Enter."));
+        snprintf(text, size, "%s", _("It waits for your prediction above."));
     } else if (!j->model) {
         const char *note = block_text_get(&b->text, "note");
-        snprintf(text, size, "%s%s%s", note ? note : "", note ? " " : "", _("Tab, then Enter starts it."));
+        snprintf(text, size, "%s%s%s", note ? note : "", note ? " " : "", _("Enter starts it."));
     }
 }
 

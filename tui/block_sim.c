@@ -284,8 +284,8 @@ static int sim_rows(struct block *b, int cols)
     int rows = wrap_rows(text, cols);
     if (!s->started)
         return rows + wrap_rows(block_waits(b->set, b->index, &wanted)
-                                    ? _("It waits for your prediction above: Tab, then Enter.")
-                                    : _("Tab, then Enter simulates it."),
+                                    ? _("It waits for your prediction above.")
+                                    : _("Enter simulates it."),
                                 cols);
     rows += 1 + (cases(s) > 1 ? PLOT_ROWS : s->algo_count);
     return rows + (*s->why ? wrap_rows(s->why, cols) : 0);
@@ -355,8 +355,7 @@ static void sim_draw(struct block *b, struct canvas *c, struct rect in, bool foc
     if (!s->started) {
         bool waits = block_waits(b->set, b->index, &wanted);
         block_sentence(c, &in, ROLE_MUTED, 0,
-                       waits ? _("It waits for your prediction above: Tab, then Enter.")
-                             : _("Tab, then Enter simulates it."));
+                       waits ? _("It waits for your prediction above.") : _("Enter simulates it."));
         return;
     }
     rect_cut_rows(&in, 1);

@@ -20,6 +20,7 @@ int cli_present(int argc, char **argv);
 int cli_runs(int argc, char **argv);
 int cli_data(int argc, char **argv);
 int cli_doctor(int argc, char **argv);
+int cli_lint(int argc, char **argv); /* the live blocks of the lessons */
 int cli_application(int argc,
                     char **argv); /* no command: the application; also --script --size --dump --plain */
 

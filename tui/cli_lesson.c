@@ -2,6 +2,7 @@
  * cli_lesson.c - `ringside lesson`: the list, or one lesson as plain text.
  */
 #include "engine/base/event.h"
+#include "tui/block.h"
 #include "tui/cli.h"
 #include "tui/course.h"
 #include "tui/markdown.h"
@@ -57,8 +58,12 @@ static bool print(const char *name, const char *lang, bool json, struct error *e
 {
     char file[PATH_MAX];
     struct md_doc doc = {0};
+    struct md_live live = {0};
     char *text = course_lesson_file(name, lang, file, e) ? markdown_read(file, e) : NULL;
-    bool ok = text && markdown_render(&doc, text, MEASURE, e);
+    struct block_set *blocks = text ? block_set_new(name, text, NULL, e) : NULL;
+    if (blocks)
+        live = block_plain_for(blocks, utf8());
+    bool ok = blocks && markdown_render_live(&doc, text, MEASURE, &live, e);
     if (ok && json) {
         json_t *line = event_new("lesson", -1);
         event_set_text(line, "name", name);
@@ -69,6 +74,7 @@ static bool print(const char *name, const char *lang, bool json, struct error *e
         plain_print_doc(&doc, utf8(), stdout);
     }
     markdown_free(&doc);
+    block_set_free(blocks);
     free(text);
     return ok;
 }

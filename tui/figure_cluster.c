@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { NODE_COLS = 15, NODE_ROWS = 6, GAP = 2, LOGIN_COLS = 14 };
+enum { NODE_COLS = 15, NODE_ROWS = 6, GAP = 2, LOGIN_COLS = 17 };
 
 static void numbers(const struct block_text *t, int *nodes, int *gpus)
 {
@@ -61,7 +61,7 @@ static void cluster_draw(const struct block_text *t, struct canvas *c, struct re
         nodes--;
     int wide = nodes * (NODE_COLS + GAP) - GAP, left = in.col + (in.cols - wide) / 2,
         middle = in.col + in.cols / 2;
-    wide = wide < 34 ? 34 : wide;
+    wide = wide < 44 ? 44 : wide;
     int edge = in.col + (in.cols - wide) / 2;
     /* You, the login node and the scheduler. */
     struct rect top = {in.row, edge, 4, LOGIN_COLS};
@@ -79,7 +79,8 @@ static void cluster_draw(const struct block_text *t, struct canvas *c, struct re
         draw_node(c, (struct rect){row + 1, col, NODE_ROWS, NODE_COLS}, i + 1, gpus);
     }
     canvas_hline(c, bottom, edge, wide, ROLE_SERIES4);
-    canvas_vline(c, bottom, middle, 2, ROLE_SERIES4);
+    canvas_put(c, bottom, middle, 0x252c, ROLE_SERIES4, 0);
+    canvas_vline(c, bottom + 1, middle, 1, ROLE_SERIES4);
     figure_box(c, (struct rect){bottom + 2, edge, 3, wide}, _("one file system, the same for all"),
                ROLE_BORDER, ROLE_TEXT);
 }

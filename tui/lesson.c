@@ -1,90 +1,82 @@
 /*
- * lesson.c - reads a lesson: scroll, search, go on where one left, over to the exercise.
+ * lesson.c - reads a lesson: scroll, search, jump, bookmarks; answer and start its blocks; go on where one left, over
+ * to the exercise.
  */
-#include "tui/app.h"
-#include "tui/course.h"
-#include "tui/markdown.h"
-#include "tui/progress.h"
+#include "tui/lesson.h"
+
 #include "tui/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum action { UP = 1, DOWN, PAGE_UP, PAGE_DOWN, FIRST, LAST, SEARCH, EXERCISE, NEXT, PREVIOUS, PRESENT };
-
-enum { MEASURE = 78, CONTENTS = 30, CONTENTS_FROM = 120, PATTERN_MAX = 64 };
-
-struct lesson {
-    struct app *app;
-    int index; /* in the course; -1: a file that is not part of it */
-    char *name, *text;
-    struct md_doc doc;
-    int width;  /* doc is laid out for; 0: not yet */
-    int top;    /* first line shown */
-    int source; /* the text's line there, to stay at it when the width changes */
-    int offset; /* lines below the first one of that source */
-    int rows;   /* lines that fit, from the last drawing */
-    char pattern[PATTERN_MAX * 4 + 1];
-    char edit[PATTERN_MAX * 4 + 1]; /* while a pattern is typed */
-    bool typing;
-    int match; /* the line of the match shown; -1: none */
-    int noted_source, noted_percent;
-    double moved; /* when the reader last moved; 0: noted since */
+enum action {
+    UP = 1,
+    DOWN,
+    PAGE_UP,
+    PAGE_DOWN,
+    FIRST,
+    LAST,
+    BLOCK_NEXT,
+    BLOCK_BEFORE,
+    BLOCK_LEAVE, /* for the footer alone */
+    SEARCH,
+    JUMP,
+    MARK,
+    EXERCISE,
+    NEXT,
+    PREVIOUS,
+    PRESENT
 };
 
 static const struct key_binding keys[] = {
-    {KEY_CODE_UP, UP, "scroll", "a line up"},
+    {KEY_CODE_UP, UP, N_("scroll"), N_("a line up")},
     {'k', UP, NULL, NULL},
-    {KEY_CODE_DOWN, DOWN, "scroll", "a line down"},
+    {KEY_CODE_DOWN, DOWN, N_("scroll"), N_("a line down")},
     {'j', DOWN, NULL, NULL},
-    {' ', PAGE_DOWN, "page", "a page down"},
+    {' ', PAGE_DOWN, N_("page"), N_("a page down")},
     {KEY_CODE_PAGE_DOWN, PAGE_DOWN, NULL, NULL},
-    {KEY_CODE_PAGE_UP, PAGE_UP, NULL, "a page up"},
+    {KEY_CODE_PAGE_UP, PAGE_UP, NULL, N_("a page up")},
     {'b', PAGE_UP, NULL, NULL},
-    {KEY_CODE_HOME, FIRST, NULL, "the beginning"},
+    {KEY_CODE_HOME, FIRST, NULL, N_("the beginning")},
     {'g', FIRST, NULL, NULL},
-    {KEY_CODE_END, LAST, NULL, "the end"},
+    {KEY_CODE_END, LAST, NULL, N_("the end")},
     {'G', LAST, NULL, NULL},
-    {'e', EXERCISE, "exercise", "do the exercise"},
+    {KEY_CODE_TAB, BLOCK_NEXT, N_("block"),
+     N_("the next block that asks or starts something; Esc leaves it")},
+    {KEY_CODE_BACKTAB, BLOCK_BEFORE, NULL, N_("the block before")},
+    {'e', EXERCISE, N_("exercise"), N_("do the exercise")},
     {KEY_CODE_ENTER, EXERCISE, NULL, NULL},
-    {'/', SEARCH, "search", "search; then n and N go through what was found, Esc ends it"},
-    {'n', NEXT, "next", "the next lesson"},
-    {'p', PREVIOUS, "previous", "the lesson before"},
+    {'/', SEARCH, N_("search"), N_("search; then n and N go through what was found, Esc ends it")},
+    {'c', JUMP, N_("contents"), N_("contents and bookmarks, to jump to")},
+    {'m', MARK, N_("mark"), N_("set a bookmark at the top line, or take it away")},
+    {'n', NEXT, N_("next"), N_("the next lesson")},
+    {'p', PREVIOUS, N_("previous"), N_("the lesson before")},
     {'P', PRESENT, NULL,
      N_("present it: slides for a projector ('ringside present --notes' elsewhere has the notes)")},
     {0, 0, NULL, NULL},
 };
 
-static int last_top(const struct lesson *l)
-{
-    int top = l->doc.count - l->rows;
-    return top > 0 ? top : 0;
-}
+static const struct key_binding jump_keys[] = {
+    {KEY_CODE_UP, UP, N_("select"), NULL},
+    {KEY_CODE_DOWN, DOWN, N_("select"), NULL},
+    {KEY_CODE_ENTER, EXERCISE, N_("jump"), NULL},
+    {KEY_CODE_ESCAPE, JUMP, N_("close"), NULL},
+    {0, 0, NULL, NULL},
+};
 
-static int percent(const struct lesson *l)
-{
-    int bottom = l->top + l->rows;
-    if (!l->doc.count || bottom >= l->doc.count)
-        return 100;
-    return bottom * 100 / l->doc.count;
-}
-
-static void note_progress(struct lesson *l)
-{
-    int share = percent(l);
-    if (!l->rows || (l->source == l->noted_source && share <= l->noted_percent))
-        return;
-    l->noted_source = l->source;
-    l->noted_percent = share;
-    progress_note_reading(app_progress(l->app), l->name, l->source, share);
-}
+static const struct key_binding block_more[] = {
+    {KEY_CODE_TAB, BLOCK_NEXT, N_("next block"), NULL},
+    {KEY_CODE_ESCAPE, BLOCK_LEAVE, N_("leave it"), NULL},
+    {0, 0, NULL, NULL},
+};
 
 static void lesson_close(void *view)
 {
     struct lesson *l = view;
-    note_progress(l);
+    lesson_note(l);
     markdown_free(&l->doc);
+    block_set_free(l->blocks);
     free(l->name);
     free(l->text);
     free(l);
@@ -103,7 +95,8 @@ static void *lesson_open(struct app *app, const char *argument, struct error *e)
     if (!course_lesson_file(name, getenv("RINGSIDE_LESSON_LANG"), file, e))
         return NULL;
     struct lesson *l = calloc(1, sizeof *l);
-    if (!l || !(l->name = strdup(name)) || !(l->text = markdown_read(file, e))) {
+    if (!l || !(l->name = strdup(name)) || !(l->text = markdown_read(file, e)) ||
+        !(l->blocks = block_set_new(l->name, l->text, app_progress(app), e))) {
         if (!l || !l->name)
             error_set(e, ERROR_FAILED, "out of memory");
         if (l)
@@ -112,62 +105,9 @@ static void *lesson_open(struct app *app, const char *argument, struct error *e)
     }
     l->app = app;
     l->index = index;
-    l->match = -1;
+    l->match = l->focus = -1;
     l->source = progress_reading_line(app_progress(app), name);
     return l;
-}
-
-/* Remembers the place as a place of the text. */
-static void place_note(struct lesson *l)
-{
-    if (l->top > last_top(l))
-        l->top = last_top(l);
-    if (l->top < 0)
-        l->top = 0;
-    if (!l->doc.count)
-        return;
-    l->source = l->doc.lines[l->top].source;
-    l->offset = 0;
-    for (int i = l->top - 1; i >= 0 && l->doc.lines[i].source == l->source; i--)
-        l->offset++;
-}
-
-static void place_restore(struct lesson *l)
-{
-    l->top = 0;
-    while (l->top < l->doc.count && l->doc.lines[l->top].source < l->source)
-        l->top++;
-    l->top += l->offset;
-}
-
-static void layout(struct lesson *l, int width)
-{
-    if (l->width == width)
-        return;
-    struct md_doc doc;
-    if (!markdown_render(&doc, l->text, width, NULL))
-        return;
-    markdown_free(&l->doc);
-    l->doc = doc;
-    l->width = width;
-    l->match = -1;
-    place_restore(l);
-}
-
-/* Goes to the first line from `from` on that holds the pattern, around the ends. */
-static bool find(struct lesson *l, int from, int step)
-{
-    for (int n = 0, i = from; n < l->doc.count; n++, i += step) {
-        i = (i % l->doc.count + l->doc.count) % l->doc.count;
-        if (markdown_find(&l->doc.lines[i], l->pattern, 0) < 0)
-            continue;
-        l->match = i;
-        if (i < l->top || i >= l->top + l->rows)
-            l->top = i - l->rows / 3;
-        place_note(l);
-        return true;
-    }
-    return false;
 }
 
 static void turn_to(struct lesson *l, struct app *app, int step)
@@ -175,18 +115,42 @@ static void turn_to(struct lesson *l, struct app *app, int step)
     const struct course *course = app_course(app);
     int index = l->index + step;
     if (!course || l->index < 0 || index < 0 || index >= course->count) {
-        app_message(app, ROLE_MUTED, step > 0 ? "this is the last lesson" : "this is the first lesson");
+        app_message(app, ROLE_MUTED, "%s",
+                    step > 0 ? _("this is the last lesson") : _("this is the first lesson"));
         return;
     }
-    note_progress(l);
+    lesson_note(l);
     app_back(app);
     app_open(app, &view_lesson, course->lessons[index].name);
+}
+
+static void exercise(struct lesson *l, struct app *app)
+{
+    const struct course *course = app_course(app);
+    lesson_note(l);
+    if (l->index < 0 || !*course->lessons[l->index].exercise)
+        app_message(app, ROLE_MUTED, "%s", _("this lesson has no exercise; n goes on to the next one"));
+    else if (view_find("exercise"))
+        app_open(app, view_find("exercise"), course->lessons[l->index].exercise);
+}
+
+/* A place that is not blank, so that the mark has something to stand beside. */
+static void mark(struct lesson *l, struct app *app)
+{
+    int line = l->top;
+    while (line < l->doc.count - 1 && !l->doc.lines[line].count)
+        line++;
+    if (!l->doc.count)
+        return;
+    bool there = progress_toggle_mark(app_progress(app), l->name, l->doc.lines[line].source);
+    app_message(app, ROLE_MUTED, "%s",
+                there ? _("Bookmark set; c lists the contents and the bookmarks.")
+                      : _("Bookmark taken away."));
 }
 
 static void lesson_act(void *view, struct app *app, int action)
 {
     struct lesson *l = view;
-    const struct course *course = app_course(app);
     int page = l->rows > 2 ? l->rows - 2 : 1;
     switch ((enum action)action) {
     case UP: l->top--; break;
@@ -194,31 +158,37 @@ static void lesson_act(void *view, struct app *app, int action)
     case PAGE_UP: l->top -= page; break;
     case PAGE_DOWN: l->top += page; break;
     case FIRST: l->top = 0; break;
-    case LAST: l->top = last_top(l); break;
+    case LAST: l->top = lesson_last_top(l); break;
+    case BLOCK_NEXT:
+    case BLOCK_BEFORE:
+        if (!lesson_focus(l, action == BLOCK_NEXT ? 1 : -1))
+            app_message(app, ROLE_MUTED, "%s", _("this lesson has no blocks to answer or to start"));
+        break;
+    case BLOCK_LEAVE: l->focus = -1; break;
     case SEARCH:
         l->typing = true;
         l->edit[0] = '\0';
         break;
-    case EXERCISE:
-        note_progress(l);
-        if (l->index < 0 || !*course->lessons[l->index].exercise)
-            app_message(app, ROLE_MUTED, "this lesson has no exercise; n goes on to the next one");
-        else if (view_find("exercise"))
-            app_open(app, view_find("exercise"), course->lessons[l->index].exercise);
-        return;
+    case JUMP:
+        lesson_stops(l);
+        l->jumping = l->stop_count > 0;
+        break;
+    case MARK: mark(l, app); break;
+    case EXERCISE: exercise(l, app); return;
     case NEXT: turn_to(l, app, 1); return;
     case PREVIOUS: turn_to(l, app, -1); return;
     case PRESENT: app_open(app, &view_present, l->name); return;
     }
-    place_note(l);
+    lesson_settle(l);
+    lesson_unfocus_hidden(l);
     l->moved = app_now(app);
 }
 
-/* Every key comes here first while a pattern is typed or shown. */
+/* Every key comes here first while a pattern is typed or shown, a list is open or a block has the focus. */
 static bool lesson_typing(void *view)
 {
     const struct lesson *l = view;
-    return l->typing || *l->pattern;
+    return l->typing || l->jumping || l->focus >= 0 || *l->pattern;
 }
 
 static void type(struct lesson *l, struct app *app, int key)
@@ -229,8 +199,8 @@ static void type(struct lesson *l, struct app *app, int key)
     } else if (key == KEY_CODE_ENTER) {
         l->typing = false;
         memcpy(l->pattern, l->edit, sizeof l->pattern);
-        if (*l->pattern && !find(l, l->top, 1)) {
-            app_message(app, ROLE_WARN, "'%s' is not in this lesson", l->pattern);
+        if (*l->pattern && !lesson_find(l, l->top, 1)) {
+            app_message(app, ROLE_WARN, _("'%s' is not in this lesson"), l->pattern);
             l->pattern[0] = '\0';
         }
     } else if (key == KEY_CODE_BACKSPACE) {
@@ -243,6 +213,25 @@ static void type(struct lesson *l, struct app *app, int key)
     }
 }
 
+static void jump(struct lesson *l, int key)
+{
+    if (key == KEY_CODE_UP || key == 'k') {
+        l->stop -= l->stop > 0;
+    } else if (key == KEY_CODE_DOWN || key == 'j') {
+        l->stop += l->stop < l->stop_count - 1;
+    } else if (key == KEY_CODE_HOME || key == 'g') {
+        l->stop = 0;
+    } else if (key == KEY_CODE_END || key == 'G') {
+        l->stop = l->stop_count - 1;
+    } else if (key == KEY_CODE_ENTER) {
+        l->top = l->stops[l->stop].line;
+        lesson_settle(l);
+        l->jumping = false;
+    } else if (key == KEY_CODE_ESCAPE || key == 'c' || key == 'q') {
+        l->jumping = false;
+    }
+}
+
 static bool lesson_key(void *view, struct app *app, int key)
 {
     struct lesson *l = view;
@@ -250,16 +239,51 @@ static bool lesson_key(void *view, struct app *app, int key)
         type(l, app, key);
         return true;
     }
+    if (l->jumping) {
+        jump(l, key);
+        l->moved = app_now(app);
+        return true;
+    }
+    if (l->focus >= 0 && key == KEY_CODE_ESCAPE) {
+        l->focus = -1;
+        return true;
+    }
+    if (l->focus >= 0 && block_key(l->blocks, l->focus, app, key)) {
+        lesson_layout(l, l->width, l->utf8, true);
+        lesson_show(l, l->focus);
+        return true;
+    }
     if (!*l->pattern)
         return false;
     if (key == KEY_CODE_ESCAPE)
         l->pattern[0] = '\0';
     else if (key == 'n')
-        find(l, l->match + 1, 1);
+        lesson_find(l, l->match + 1, 1);
     else if (key == 'N')
-        find(l, l->match - 1, -1);
+        lesson_find(l, l->match - 1, -1);
     else
         return false;
+    return true;
+}
+
+/* A press on a block gives it the focus and chooses what lies there; a double press is Enter to it. */
+static bool lesson_click(void *view, struct app *app, int row, int col, enum mouse what)
+{
+    struct lesson *l = view;
+    int line = l->top + row - l->text_row, first, last;
+    if (what == MOUSE_WHEEL_UP || what == MOUSE_WHEEL_DOWN || l->jumping || l->typing || row < l->text_row ||
+        row >= l->text_row + l->rows || line >= l->doc.count || l->doc.lines[line].live < 0)
+        return false;
+    int block = l->doc.lines[line].live;
+    if (!block_live(l->blocks, block) || !lesson_block_lines(l, block, &first, &last))
+        return true;
+    bool there = l->focus == block;
+    l->focus = block;
+    if (what == MOUSE_DOUBLE && there)
+        block_key(l->blocks, block, app, KEY_CODE_ENTER);
+    else
+        block_click(l->blocks, block, app, line - first, col - l->text_col, l->width);
+    lesson_layout(l, l->width, l->utf8, true);
     return true;
 }
 
@@ -269,91 +293,34 @@ static bool lesson_tick(void *view, struct app *app, double now)
     struct lesson *l = view;
     (void)app;
     if (l->rows && now - l->moved >= 1.0)
-        note_progress(l);
-    return false;
-}
-
-static void draw_contents(const struct lesson *l, struct canvas *c, struct rect r)
-{
-    int current = -1, row = r.row;
-    for (int i = 0; i < l->doc.heading_count; i++)
-        if (l->doc.headings[i].level <= 2 && l->doc.headings[i].line <= l->top + l->rows / 3)
-            current = i;
-    for (int i = 0; i < l->doc.heading_count && row < r.row + r.rows; i++) {
-        const struct md_heading *h = &l->doc.headings[i];
-        if (h->level > 2)
-            continue;
-        bool here = i == current;
-        canvas_text(c, row, r.col, 2, ROLE_ACCENT, 0, here ? "▸" : " ");
-        canvas_text(c, row, r.col + 2, r.cols - 2, here ? ROLE_TITLE : ROLE_MUTED, here ? ATTR_BOLD : 0,
-                    h->text);
-        row += h->level == 1 ? 2 : 1;
+        lesson_note(l);
+    if (!block_tick(l->blocks, now))
+        return false;
+    if (l->width && lesson_outgrown(l)) {
+        lesson_layout(l, l->width, l->utf8, true);
+        if (l->focus >= 0)
+            lesson_show(l, l->focus);
     }
+    return true;
 }
 
-static void draw_matches(const struct lesson *l, struct canvas *c, int row, int col, int width,
-                         const struct md_line *line)
-{
-    int length = text_columns(l->pattern);
-    for (int at = 0; *l->pattern && length > 0 && (at = markdown_find(line, l->pattern, at)) >= 0;
-         at += length)
-        for (int i = at; i < at + length && i < width && col + i < c->cols; i++)
-            c->cells[(size_t)row * (size_t)c->cols + (size_t)(col + i)].attributes ^= ATTR_REVERSE;
-}
-
-static void draw_prompt(const struct lesson *l, struct canvas *c, struct rect area)
-{
-    int row = area.row + area.rows - 1;
-    canvas_fill(c, (struct rect){row, area.col, 1, area.cols}, ' ', ROLE_TEXT, 0);
-    int col = area.col + 1 + canvas_text(c, row, area.col + 1, 2, ROLE_KEY, ATTR_BOLD, "/");
-    col += canvas_text(c, row, col, area.cols - 4, ROLE_TEXT, 0, l->edit);
-    canvas_put(c, row, col, ' ', ROLE_TEXT, ATTR_REVERSE);
-    c->cursor_row = row;
-    c->cursor_col = col;
-}
-
-static void lesson_draw(void *view, struct app *app, struct canvas *c, struct rect area)
+static const struct key_binding *lesson_footer(void *view)
 {
     struct lesson *l = view;
-    struct rect text = area;
-    (void)app;
-    rect_cut_rows(&text, 1);
-    rect_cut_rows(&text, text.rows >= 16 ? -1 : 0);
-    bool contents = area.cols >= CONTENTS_FROM;
-    int margin = 2, width = area.cols - 2 * margin;
-    if (contents) {
-        struct rect pane = rect_cut_cols(&text, CONTENTS + 4);
-        layout(l, MEASURE);
-        l->rows = text.rows;
-        place_note(l);
-        draw_contents(l, c, rect_inset(pane, 0, 2));
-        canvas_vline(c, area.row, pane.col + pane.cols - 1, area.rows, ROLE_BORDER);
-        width = MEASURE;
-        margin = (text.cols - MEASURE) / 3;
-        if (margin < 3)
-            margin = 3;
-    } else if (width > MEASURE) {
-        margin += (width - MEASURE) / 2;
-        width = MEASURE;
-    }
-    layout(l, width);
-    l->rows = text.rows;
-    place_note(l);
-    for (int i = 0; i < text.rows && l->top + i < l->doc.count; i++) {
-        const struct md_line *line = &l->doc.lines[l->top + i];
-        markdown_draw(c, text.row + i, text.col + margin, width, line);
-        draw_matches(l, c, text.row + i, text.col + margin, width, line);
-    }
-    /* A bar at the right edge says how far one is, where there is something to scroll. */
-    if (l->doc.count > l->rows && text.rows > 3) {
-        int size = text.rows * l->rows / l->doc.count;
-        size = size > 1 ? size : 1;
-        int at = last_top(l) ? (text.rows - size) * l->top / last_top(l) : 0;
-        for (int i = 0; i < size; i++)
-            canvas_put(c, text.row + at + i, area.col + area.cols - 1, 0x2590, ROLE_BORDER, 0);
-    }
-    if (l->typing)
-        draw_prompt(l, c, area);
+    int n = 0;
+    if (l->jumping)
+        return jump_keys;
+    if (l->focus < 0)
+        return keys;
+    const struct key_binding *own = block_keys(l->blocks, l->focus);
+    bool answered = block_chosen(l->blocks, l->focus) >= 0;
+    for (int i = 0; !answered && own[i].action && n < LESSON_KEYS - 3; i++)
+        if (own[i].label)
+            l->footer[n++] = own[i];
+    for (int i = 0; block_more[i].action; i++)
+        l->footer[n++] = block_more[i];
+    l->footer[n] = (struct key_binding){0, 0, NULL, NULL};
+    return l->footer;
 }
 
 static void lesson_title(void *view, char *text, size_t size)
@@ -367,19 +334,21 @@ static enum role lesson_status(void *view, char *text, size_t size)
 {
     const struct lesson *l = view;
     if (*l->pattern)
-        snprintf(text, size, "/%.40s  %d %%", l->pattern, percent(l));
+        snprintf(text, size, "/%.40s  %d %%", l->pattern, lesson_percent(l));
     else
-        snprintf(text, size, "%d %%", percent(l));
+        snprintf(text, size, "%d %%", lesson_percent(l));
     return ROLE_MUTED;
 }
 
 const struct view_class view_lesson = {
     .name = "lesson",
     .keys = keys,
+    .footer = lesson_footer,
     .open = lesson_open,
     .act = lesson_act,
     .key = lesson_key,
     .typing = lesson_typing,
+    .click = lesson_click,
     .tick = lesson_tick,
     .draw = lesson_draw,
     .title = lesson_title,

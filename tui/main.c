@@ -28,6 +28,7 @@ static const struct command commands[] = {
     {"bench", cli_bench, "this machine's figures beside its peers'"},
     {"data", cli_data, "what a dataset holds; pack pictures into one file, verify it"},
     {"present", cli_present, "a lesson as slides, with notes on a second terminal"},
+    {"lint", cli_lint, "check the live blocks of the lessons"},
     {"doctor", cli_doctor, "what works here, what does not, and how to mend it"},
 };
 

@@ -3,6 +3,7 @@
  */
 #include "tui/preview.h"
 
+#include "tui/block.h"
 #include "tui/course.h"
 #include "tui/markdown.h"
 #include "tui/plot.h"
@@ -88,9 +89,12 @@ static void draw_lesson(struct preview *p, struct canvas *c, struct rect area)
 {
     int width = area.cols < MEASURE ? area.cols : MEASURE;
     if (p->text && p->width != width) {
+        struct block_set *blocks = block_set_new(p->lesson, p->text, NULL, NULL);
+        struct md_live live = blocks ? block_plain_for(blocks, c->utf8) : (struct md_live){0};
         markdown_free(&p->doc);
-        if (markdown_render(&p->doc, p->text, width, NULL))
+        if (markdown_render_live(&p->doc, p->text, width, blocks ? &live : NULL, NULL))
             p->width = width;
+        block_set_free(blocks);
     }
     int rows = p->doc.count < area.rows ? p->doc.count : area.rows;
     for (int i = 0; i < rows; i++)
