@@ -93,9 +93,9 @@ static void draw_x_axis(struct canvas *c, const struct frame *f, const struct pl
                     p->x_label);
 }
 
-/* One column of dots: the mean of its samples. */
+/* One column of dots: the mean of its samples, and the smallest and largest of them. */
 struct bin {
-    double sum, x;
+    double sum, lo, hi;
     int count;
 };
 
@@ -105,7 +105,7 @@ static int dot_row(const struct dots *d, double place)
     return (int)lround((1 - clipped) * (d->high - 1));
 }
 
-/* Every other dot from the line (from y0 at the left to y1 at the right) to the bottom. */
+/* A dot a cell from the line (from y0 at the left to y1 at the right) to the bottom. */
 static void fill_below(struct dots *d, int from, int to, int y0, int y1, int index)
 {
     if (!d->braille)
@@ -113,26 +113,57 @@ static void fill_below(struct dots *d, int from, int to, int y0, int y1, int ind
     for (int x = from; x <= to; x++) {
         int top = to > from ? y0 + (y1 - y0) * (x - from) / (to - from) : y1;
         for (int y = top + 2; y < d->high; y++)
-            if ((x + y) % 2 == 0)
+            if (x % 2 == 0 && y % 4 == 2)
                 dots_set(d, x, y, index);
     }
+}
+
+/*
+ * How far the samples of a column reach, beside their mean at row y: the ends as dots, and every other dot between. Where
+ * the area below is filled already, only what is above; among other lines only what is further off than a cell.
+ */
+static void draw_reach(struct dots *d, const struct plot *p, const struct bin *bin, int x, int y, int index)
+{
+    int top = dot_row(d, axis_place(p->y, bin->hi)), bottom = dot_row(d, axis_place(p->y, bin->lo));
+    int least = !d->braille ? 2 : p->count > 1 ? 4 : 1;
+    bool between = p->count == 1 && d->braille;
+    if (y - top >= least)
+        dots_set(d, x, top, index);
+    if (bottom - y >= least)
+        dots_set(d, x, bottom, index);
+    for (int at = top + 1; between && at < bottom; at++)
+        if ((x + at) % 2 == 0)
+            dots_set(d, x, at, index);
+}
+
+/* The samples that fall into each column of dots. False: out of memory, or there are none. */
+static bool fill_bins(const struct dots *d, const struct plot *p, const struct plot_series *s,
+                      struct bin **out)
+{
+    struct bin *bins = *out = calloc((size_t)d->wide + 1, sizeof *bins);
+    if (!bins)
+        return false;
+    for (int i = 0; i < s->count; i++) {
+        double px = axis_place(p->x, s->x[i]);
+        if (!isfinite(px) || px < 0 || px > 1 || !isfinite(axis_place(p->y, s->y[i])))
+            continue;
+        struct bin *bin = &bins[(int)lround(px * (d->wide - 1))];
+        double lo = s->lo ? s->lo[i] : s->y[i], hi = s->hi ? s->hi[i] : s->y[i];
+        bin->lo = bin->count && bin->lo < lo ? bin->lo : lo;
+        bin->hi = bin->count && bin->hi > hi ? bin->hi : hi;
+        bin->sum += s->y[i];
+        bin->count++;
+    }
+    return true;
 }
 
 /* Many samples: means by column of dots, joined. */
 static void draw_line(struct dots *d, const struct plot *p, int index)
 {
     const struct plot_series *s = &p->series[index];
-    struct bin *bins = calloc((size_t)d->wide + 1, sizeof *bins);
-    if (!bins)
+    struct bin *bins;
+    if (!fill_bins(d, p, s, &bins))
         return;
-    for (int i = 0; i < s->count; i++) {
-        double px = axis_place(p->x, s->x[i]);
-        if (!isfinite(px) || px < 0 || px > 1 || !isfinite(axis_place(p->y, s->y[i])))
-            continue;
-        struct bin *bin = &bins[(int)lround(px * (d->wide - 1))];
-        bin->sum += s->y[i];
-        bin->count++;
-    }
     int phase = 0, px = -1, py = 0;
     struct dash dash = p->count > 1 ? DASHES[index % PLOT_MAX_SERIES] : DASHES[0];
     for (int x = 0; x < d->wide; x++) {
@@ -141,6 +172,7 @@ static void draw_line(struct dots *d, const struct plot *p, int index)
         int y = dot_row(d, axis_place(p->y, bins[x].sum / bins[x].count));
         if (s->fill)
             fill_below(d, px < 0 ? x : px + 1, x, px < 0 ? y : py, y, index);
+        draw_reach(d, p, &bins[x], x, y, index);
         dots_line(d, px < 0 ? x : px, px < 0 ? y : py, x, y, index, dash, &phase);
         px = x;
         py = y;
@@ -199,7 +231,7 @@ static void draw_markers(struct canvas *c, const struct frame *f, const struct p
                 canvas_put(c, row, col, marker, plot_role(index), ATTR_BOLD);
         return;
     }
-    if (p->count < 2)
+    if (p->count < 2 || s->lines)
         return;
     int next = f->inside.col + 4 + 5 * index;
     for (int i = 0; i < s->count; i++)
@@ -229,6 +261,24 @@ static void draw_last(struct canvas *c, const struct frame *f, const struct plot
         canvas_text(c, above, at, columns, plot_role(index), ATTR_BOLD, text);
 }
 
+/* A line through all rows; what is drawn already stays, reversed. */
+static void draw_cursor(struct canvas *c, const struct frame *f, const struct plot *p)
+{
+    double place = p->cursor ? axis_place(p->x, *p->cursor) : NAN;
+    if (!(place >= 0 && place <= 1))
+        return;
+    int col = f->inside.col + (int)lround(place * (f->inside.cols - 1));
+    for (int row = f->inside.row; row < f->inside.row + f->inside.rows; row++) {
+        if (row < 0 || row >= c->rows || col < 0 || col >= c->cols)
+            continue;
+        struct cell *cell = &c->cells[row * c->cols + col];
+        if (cell->glyph == ' ' || cell->role == ROLE_BORDER)
+            canvas_put(c, row, col, c->utf8 ? 0x2502 : '|', ROLE_ACCENT, 0);
+        else
+            cell->attributes |= ATTR_REVERSE;
+    }
+}
+
 static int named_series(const struct plot *p, int count)
 {
     int named = 0;
@@ -252,6 +302,27 @@ static void draw_legend(struct canvas *c, struct rect row, const struct plot *p,
     }
 }
 
+/* The frame of what is left of the area below the legend, with the ticks of the y axis. */
+static struct frame layout(struct rect *area, const struct plot *p, int count, double *ticks,
+                           int *ticks_count)
+{
+    if (named_series(p, count) > 1 && area->rows >= 6)
+        rect_cut_rows(area, 1);
+    int most = area->rows / 3 + 1 > 6 ? 6 : area->rows / 3 + 1; /* at least two rows between labels */
+    *ticks_count = axis_ticks(p->y, most, ticks);
+    return frame_of(*area, p, ticks, *ticks_count);
+}
+
+struct rect plot_inside(struct rect area, const struct plot *p)
+{
+    double ticks[AXIS_MAX_TICKS];
+    int ticks_count;
+    if (area.rows < 3 || area.cols < 12)
+        return (struct rect){area.row, area.col, 0, 0};
+    return layout(&area, p, p->count < PLOT_MAX_SERIES ? p->count : PLOT_MAX_SERIES, ticks, &ticks_count)
+        .inside;
+}
+
 void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
 {
     if (area.rows < 3 || area.cols < 12)
@@ -260,11 +331,10 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
     for (int i = 0; i < count; i++)
         total += p->series[i].count;
     if (named_series(p, count) > 1 && area.rows >= 6)
-        draw_legend(c, rect_cut_rows(&area, 1), p, count);
+        draw_legend(c, (struct rect){area.row, area.col, 1, area.cols}, p, count);
     double ticks[AXIS_MAX_TICKS];
-    int most = area.rows / 3 + 1 > 6 ? 6 : area.rows / 3 + 1; /* at least two rows between labels */
-    int ticks_count = axis_ticks(p->y, most, ticks);
-    struct frame f = frame_of(area, p, ticks, ticks_count);
+    int ticks_count;
+    struct frame f = layout(&area, p, count, ticks, &ticks_count);
     if (f.inside.cols < 4 || f.inside.rows < 1)
         return;
     draw_y_axis(c, &f, p, ticks, ticks_count);
@@ -283,7 +353,7 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
     struct plot limited = *p;
     limited.count = count;
     for (int i = 0; i < count; i++)
-        (p->series[i].points ? draw_points : draw_line)(&d, &limited, i);
+        (p->series[i].points || p->series[i].lines ? draw_points : draw_line)(&d, &limited, i);
     enum role roles[PLOT_MAX_SERIES];
     for (int i = 0; i < PLOT_MAX_SERIES; i++)
         roles[i] = plot_role(i);
@@ -293,6 +363,7 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
         draw_markers(c, &f, &limited, i);
     for (int i = 0; i < count; i++)
         draw_last(c, &f, &limited, i);
+    draw_cursor(c, &f, p);
 }
 
 /* The block that fills n eighths of a cell from the left. */

@@ -5,6 +5,7 @@
 
 #include "engine/base/event.h"
 #include "engine/spec/job.h"
+#include "tui/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +31,23 @@ static bool look(struct recent_run *run)
     return changed;
 }
 
+/* A replay's pace lies in its folder. */
+static bool is_replay(const char *dir)
+{
+    json_t *pace = rundir_read_json(dir, "replay.json", NULL);
+    json_decref(pace);
+    return pace != NULL;
+}
+
 static void introduce(struct recent_run *run)
 {
     json_t *job = rundir_read_json(run->dir, "job.json", NULL);
     snprintf(run->kind, sizeof run->kind, "%s", event_text(job, "kind", ""));
     snprintf(run->label, sizeof run->label, "%s", event_text(job, "label", ""));
     run->ranks = (int)job_json_ranks(job);
+    run->origin = !strcmp(run->kind, "sim") ? N_("simulated")
+                  : is_replay(run->dir)     ? N_("replayed")
+                                            : N_("measured");
     bool nested = *event_text(job, "parent", "") != '\0';
     run->hidden = !strcmp(run->kind, "check") || (nested && !strcmp(run->kind, "ranks"));
     json_decref(job);

@@ -16,7 +16,8 @@ struct recent_run {
     char *dir;
     char kind[16], label[64];
     int ranks;
-    bool hidden; /* bookkeeping: a check, or the ranks of a script */
+    const char *origin; /* "measured", "simulated", "replayed": where its figures come from */
+    bool hidden;        /* bookkeeping: a check, or the ranks of a script */
     struct run_status status;
     struct run_tail tail;
 };

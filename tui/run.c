@@ -7,6 +7,7 @@
 #include "engine/launch/launch.h"
 #include "tui/app.h"
 #include "tui/run_view.h"
+#include "tui/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -22,14 +23,27 @@ enum {
     ACT_RING,
     ACT_PANE,
     ACT_PANE_BACK,
+    ACT_FULL,
     ACT_LOG,
     ACT_SCALE,
     ACT_UP,
     ACT_DOWN,
-    ACT_OPEN,
+    ACT_LEFT,
+    ACT_RIGHT,
+    ACT_LEFT_FAR,
+    ACT_RIGHT_FAR,
+    ACT_FIRST,
+    ACT_LAST,
+    ACT_ZOOM_IN,
+    ACT_ZOOM_OUT,
+    ACT_ZOOM_ALL,
+    ACT_ESCAPE,
+    ACT_OVERLAY,
+    ACT_COMPARE,
+    ACT_EXPORT,
+    ACT_EXPORT_TEXT,
+    ACT_MARK,
     ACT_SAMPLES,
-    ACT_KIND,
-    ACT_KIND_BACK,
     ACT_STYLE,
     ACT_BUCKET,
     ACT_TIMELINE
@@ -39,41 +53,103 @@ enum {
 static const long BUCKETS[] = {0, 64L << 10, 256L << 10, 1L << 20, 4L << 20, 25L << 20, 100L << 20};
 
 static const struct key_binding run_keys[] = {
-    {KEY_CODE_TAB, ACT_PANE, "pane", "the next pane on its own; after the last, all again"},
-    {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, "the pane before"},
-    {'m', ACT_SAMPLES, "samples", "what the model sees, says and makes, in pictures; m again: back"},
-    {'r', ACT_RING, "ring", "watch the messages of this run's allreduce, hop by hop"},
-    {'T', ACT_TIMELINE, NULL, "the timeline: ranks, threads and layers over time, and what bounds a step"},
-    {'s', ACT_STOP, "stop", "stop this run (asks first)"},
-    {'l', ACT_LOG, "log", "the last lines of the log"},
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), N_("the next pane on its own; after the last, all again")},
+    {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, N_("the pane before")},
+    {KEY_CODE_LEFT, ACT_LEFT, N_("cursor"),
+     N_("plots: a cursor and the values there; samples: another kind")},
+    {KEY_CODE_RIGHT, ACT_RIGHT, N_("cursor"),
+     N_("plots: a cursor and the values there; samples: another kind")},
+    {'+', ACT_ZOOM_IN, N_("zoom"), N_("plots: half as many steps, around the cursor; twice as many; all")},
+    {'=', ACT_ZOOM_IN, NULL, NULL},
+    {'-', ACT_ZOOM_OUT, N_("zoom"), N_("plots: half as many steps, around the cursor; twice as many; all")},
+    {'0', ACT_ZOOM_ALL, NULL, N_("plots: half as many steps, around the cursor; twice as many; all")},
+    {'m', ACT_SAMPLES, N_("samples"), N_("what the model sees, says and makes, in pictures; m again: back")},
+    {'r', ACT_RING, N_("ring"), N_("watch the messages of this run's allreduce, hop by hop")},
+    {'T', ACT_TIMELINE, NULL,
+     N_("the timeline: ranks, threads and layers over time, and what bounds a step")},
+    {'s', ACT_STOP, N_("stop"), N_("stop this run (asks first)")},
+    {'o', ACT_OVERLAY, N_("overlay"), N_("choose other runs to lay over the plots")},
+    {'c', ACT_COMPARE, N_("compare"), N_("this run beside the overlaid ones, or others, as a table")},
+    {'e', ACT_EXPORT, N_("export"), N_("write the events as a CSV table to a file")},
+    {'l', ACT_LOG, N_("log"), N_("the last lines of the log")},
+    {'E', ACT_EXPORT_TEXT, NULL, N_("write the report as text to a file")},
+    {'y', ACT_SCALE, NULL, N_("loss on a logarithmic axis, or back")},
+    {KEY_CODE_PAGE_UP, ACT_LEFT_FAR, NULL,
+     N_("plots: a tenth of the steps further; where zoomed, half a window")},
+    {KEY_CODE_PAGE_DOWN, ACT_RIGHT_FAR, NULL,
+     N_("plots: a tenth of the steps further; where zoomed, half a window")},
+    {KEY_CODE_HOME, ACT_FIRST, NULL, N_("plots: the cursor to the first or the newest step")},
+    {KEY_CODE_END, ACT_LAST, NULL, N_("plots: the cursor to the first or the newest step")},
     {'b', ACT_BUCKET, NULL,
-     "training: sum the gradients in larger buckets beside backward; after the largest, in one"},
-    {'y', ACT_SCALE, NULL, "loss on a logarithmic axis, or back"},
-    {'i', ACT_STYLE, NULL, "draw pictures as half blocks, shades or dots"},
-    {KEY_CODE_LEFT, ACT_KIND_BACK, NULL, "samples: another kind (images, texts, feature maps, gates)"},
-    {KEY_CODE_RIGHT, ACT_KIND, NULL, "samples: another kind (images, texts, feature maps, gates)"},
-    {KEY_CODE_UP, ACT_UP, NULL, "samples: an earlier or later evaluation; else move in a list"},
-    {KEY_CODE_DOWN, ACT_DOWN, NULL, "samples: an earlier or later evaluation; else move in a list"},
-    {KEY_CODE_ENTER, ACT_OPEN, NULL, "open the selected run that a script has started"},
+     N_("training: sum the gradients in larger buckets beside backward; after the largest, in one")},
+    {'i', ACT_STYLE, NULL, N_("draw pictures as half blocks, shades or dots")},
+    {KEY_CODE_UP, ACT_UP, NULL, N_("samples: an earlier or later evaluation; else move in a list")},
+    {KEY_CODE_DOWN, ACT_DOWN, NULL, N_("samples: an earlier or later evaluation; else move in a list")},
+    {KEY_CODE_ENTER, ACT_FULL, NULL,
+     N_("open the selected run that a script has started; else the pane alone, or all panes")},
+    {KEY_CODE_ESCAPE, ACT_ESCAPE, NULL, N_("take the cursor and the zoom away; else back")},
+    {' ', ACT_MARK, NULL, NULL},
     {0, 0, NULL, NULL},
 };
 
-/* The footer while samples are shown. */
-static const struct key_binding sample_keys[] = {
-    {KEY_CODE_LEFT, ACT_KIND_BACK, "kind", NULL},
-    {KEY_CODE_RIGHT, ACT_KIND, "kind", NULL},
-    {KEY_CODE_UP, ACT_UP, "evaluation", NULL},
-    {KEY_CODE_DOWN, ACT_DOWN, "evaluation", NULL},
-    {'i', ACT_STYLE, "look", NULL},
-    {'m', ACT_SAMPLES, "all panes", NULL},
-    {KEY_CODE_TAB, ACT_PANE, "pane", NULL},
+/* What the footer names while other things are shown. */
+static const struct key_binding ended_keys[] = {
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), NULL},
+    {KEY_CODE_LEFT, ACT_LEFT, N_("cursor"), NULL},
+    {KEY_CODE_RIGHT, ACT_RIGHT, N_("cursor"), NULL},
+    {'+', ACT_ZOOM_IN, N_("zoom"), NULL},
+    {'-', ACT_ZOOM_OUT, N_("zoom"), NULL},
+    {'m', ACT_SAMPLES, N_("samples"), NULL},
+    {'r', ACT_RING, N_("ring"), NULL},
+    {'o', ACT_OVERLAY, N_("overlay"), NULL},
+    {'c', ACT_COMPARE, N_("compare"), NULL},
+    {'e', ACT_EXPORT, N_("export"), NULL},
+    {'l', ACT_LOG, N_("log"), NULL},
+    {'y', ACT_SCALE, N_("log scale"), NULL},
     {0, 0, NULL, NULL},
 };
+static const struct key_binding other_keys[] = {
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), NULL},
+    {'r', ACT_RING, N_("ring"), NULL},
+    {'s', ACT_STOP, N_("stop"), NULL},
+    {'l', ACT_LOG, N_("log"), NULL},
+    {'c', ACT_COMPARE, N_("compare"), NULL},
+    {'e', ACT_EXPORT, N_("export"), NULL},
+    {0, 0, NULL, NULL},
+};
+static const struct key_binding sample_keys[] = {
+    {KEY_CODE_LEFT, ACT_LEFT, N_("kind"), NULL},
+    {KEY_CODE_RIGHT, ACT_RIGHT, N_("kind"), NULL},
+    {KEY_CODE_UP, ACT_UP, N_("evaluation"), NULL},
+    {KEY_CODE_DOWN, ACT_DOWN, N_("evaluation"), NULL},
+    {'i', ACT_STYLE, N_("look"), NULL},
+    {'m', ACT_SAMPLES, N_("all panes"), NULL},
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), NULL},
+    {0, 0, NULL, NULL},
+};
+static const struct key_binding picker_keys[] = {
+    {KEY_CODE_UP, ACT_UP, N_("select"), NULL}, {KEY_CODE_DOWN, ACT_DOWN, N_("select"), NULL},
+    {' ', ACT_MARK, N_("mark"), NULL},         {KEY_CODE_ENTER, ACT_FULL, N_("lay over"), NULL},
+    {'c', ACT_COMPARE, N_("compare"), NULL},   {0, 0, NULL, NULL},
+};
+
+/* Whether this kind of run has plots over its steps. */
+static bool has_steps(const struct run_view *v)
+{
+    return !v->m.have_job || v->m.job.kind == JOB_SIM ||
+           (v->m.job.kind == JOB_TRAIN && !run_model_only_tests(&v->m));
+}
 
 static const struct key_binding *run_footer(void *view)
 {
     const struct run_view *v = view;
-    return v->pane == PANE_SAMPLES && !v->log ? sample_keys : run_keys;
+    if (v->picker)
+        return picker_keys;
+    if (v->pane == PANE_SAMPLES && !v->log)
+        return sample_keys;
+    if (!has_steps(v))
+        return other_keys;
+    return run_model_ended(&v->m) ? ended_keys : run_keys;
 }
 
 static void *run_open(struct app *app, const char *argument, struct error *e)
@@ -92,28 +168,73 @@ static void *run_open(struct app *app, const char *argument, struct error *e)
     return v;
 }
 
+static void drop_overlays(struct run_view *v)
+{
+    for (int i = 0; i < v->overlay_count; i++) {
+        run_model_free(v->overlays[i]);
+        free(v->overlays[i]);
+    }
+    v->overlay_count = 0;
+}
+
 static void run_close(void *view)
 {
     struct run_view *v = view;
+    drop_overlays(v);
+    run_detail_free(&v->detail);
+    picker_free(v->picker);
+    if (v->export_)
+        run_export_end(v->export_, NULL); /* it was not written to its end, so nothing is left */
     run_model_free(&v->m);
     free(v);
+}
+
+/* --- work in slices ----------------------------------------------------------------------------------------------- */
+
+/* Reads and writes what takes longer than a tick; true where it wants to be called again at once. */
+static bool work(struct run_view *v, struct app *app, bool *changed)
+{
+    bool more = run_model_reading(&v->m, &v->share);
+    for (int i = 0; i < v->overlay_count && !more; i++)
+        more = run_model_reading(v->overlays[i], &v->share);
+    enum { BUCKETS_WANTED = 600 };
+    if (v->zoomed)
+        more |= run_detail_tick(&v->detail, &v->m, v->from, v->to, BUCKETS_WANTED, changed);
+    if (v->export_ && run_export_step(v->export_, &v->share))
+        return true;
+    if (v->export_) {
+        struct error e = {0};
+        char file[PATH_MAX];
+        snprintf(file, sizeof file, "%s", run_export_file(v->export_));
+        if (run_export_end(v->export_, &e))
+            app_message(app, ROLE_GOOD, _("Written to %s"), file);
+        else
+            app_message(app, ROLE_BAD, "%s", e.text);
+        v->export_ = NULL;
+        *changed = true;
+    }
+    return more;
 }
 
 static bool run_tick(void *view, struct app *app, double now)
 {
     struct run_view *v = view;
     double share;
-    bool due = now - v->polled >= POLL_S || now < v->polled, reading = run_model_reading(&v->m, &share);
-    if (!due && !reading)
-        return false;
-    bool changed = run_model_poll(&v->m, EVENTS_A_POLL);
-    if (run_model_reading(&v->m, &share)) {
+    bool due = now - v->polled >= POLL_S || now < v->polled, changed = false;
+    if (due || run_model_reading(&v->m, &share))
+        changed |= run_model_poll(&v->m, EVENTS_A_POLL) && due;
+    for (int i = 0; i < v->overlay_count; i++)
+        if (due || run_model_reading(v->overlays[i], &share))
+            changed |= run_model_poll(v->overlays[i], EVENTS_A_POLL) && due;
+    if (work(v, app, &changed)) {
         app_hurry(app);
-        changed = due; /* the share that has been read; what has come in is drawn as often as ever */
+        changed |= due; /* the share that has been done */
     }
     if (!due)
         return changed;
     v->polled = v->now = now;
+    if (v->picker)
+        changed |= picker_refresh(v->picker);
     long second = (long)run_model_elapsed(&v->m, now);
     changed |= second != v->second || v->log;
     v->second = second;
@@ -126,6 +247,10 @@ static bool has_pane(const struct run_view *v, enum run_pane pane)
     bool tests = run_model_only_tests(&v->m), train = !v->m.have_job || v->m.job.kind == JOB_TRAIN;
     if (pane == PANE_SAMPLES)
         return v->m.sample_count > 0 && train;
+    if (pane == PANE_SCALING)
+        return has_steps(v) && run_has_scaling(v);
+    if (pane == PANE_TIME)
+        return has_steps(v) && v->m.compute.count > 0;
     if ((train && !tests) || pane == PANE_ALL || pane == PANE_NOTES)
         return true;
     if (v->m.job.kind == JOB_SIM)
@@ -170,26 +295,180 @@ static void change_bucket(const struct run_view *v, struct app *app)
     if (!launch_set_bucket(v->m.dir, next, &e))
         app_message(app, ROLE_BAD, "%s", e.text);
     else if (next)
-        app_message(app, ROLE_WARN, "Buckets of %s from one of the next steps on, summed beside backward.",
+        app_message(app, ROLE_WARN, _("Buckets of %s from one of the next steps on, summed beside backward."),
                     text);
     else
-        app_message(app, ROLE_WARN, "One allreduce after backward from one of the next steps on.");
+        app_message(app, ROLE_WARN, _("One allreduce after backward from one of the next steps on."));
+}
+
+/* --- other runs --------------------------------------------------------------------------------------------------- */
+
+/* Opens or closes the list; what was overlaid is marked in it. */
+static void choose_overlays(struct run_view *v, struct app *app)
+{
+    if (v->picker) {
+        picker_free(v->picker);
+        v->picker = NULL;
+        return;
+    }
+    v->picker = picker_new(RUN_OVERLAYS, v->m.dir, true);
+    if (!v->picker)
+        app_message(app, ROLE_BAD, "%s", _("out of memory"));
+    for (int i = 0; v->picker && i < v->overlay_count; i++)
+        picker_mark(v->picker, v->overlays[i]->dir);
+}
+
+static void take_overlays(struct run_view *v, struct app *app)
+{
+    struct run_picker *p = v->picker;
+    if (p->mark_count == 0 && v->overlay_count == 0)
+        picker_toggle(p); /* Enter alone takes the selected one */
+    drop_overlays(v);
+    for (int i = 0; i < p->mark_count; i++) {
+        struct run_model *m = malloc(sizeof *m);
+        struct error e = {0};
+        if (!m || !run_model_open_quickly(m, p->marks[i], &e)) {
+            free(m);
+            app_message(app, ROLE_BAD, "%s", e.text);
+            continue;
+        }
+        m->attached = true; /* it is looked at, not watched */
+        run_model_poll(m, EVENTS_A_POLL);
+        v->overlays[v->overlay_count++] = m;
+    }
+    v->refit = true;
+    choose_overlays(v, app);
+    if (!has_pane(v, v->pane))
+        v->pane = PANE_ALL;
+}
+
+/* This run and the others that are marked or overlaid, in the view that compares. */
+static void compare(struct run_view *v, struct app *app)
+{
+    size_t size = (size_t)(RUN_OVERLAYS + 1) * (PATH_MAX + 1);
+    char *names = calloc(1, size);
+    if (!names)
+        return;
+    size_t used = (size_t)snprintf(names, size, "%s", v->m.dir);
+    int count = v->picker ? v->picker->mark_count : v->overlay_count;
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(names + used, size - used, "\n%s",
+                                 v->picker ? v->picker->marks[i] : v->overlays[i]->dir);
+    app_open(app, &view_compare, names);
+    free(names);
+}
+
+static void begin_export(struct run_view *v, struct app *app, enum export_format format)
+{
+    struct error e = {0};
+    char file[PATH_MAX];
+    if (v->export_)
+        return;
+    if (!run_export_path(v->m.dir, format, file, &e) ||
+        !(v->export_ = run_export_begin(v->m.dir, format, file, true, &e)))
+        app_message(app, ROLE_BAD, "%s", e.text);
+    else
+        run_tick(v, app, app_now(app)); /* a short one is written at once */
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+/* While runs are chosen. */
+static void act_on_picker(struct run_view *v, struct app *app, int action)
+{
+    switch (action) {
+    case ACT_UP: picker_move(v->picker, -1); break;
+    case ACT_DOWN: picker_move(v->picker, 1); break;
+    case ACT_LEFT_FAR: picker_move(v->picker, -10); break;
+    case ACT_RIGHT_FAR: picker_move(v->picker, 10); break;
+    case ACT_MARK:
+        if (!picker_toggle(v->picker))
+            app_message(app, ROLE_WARN, _("At most %d runs at once."), v->picker->most);
+        break;
+    case ACT_FULL: take_overlays(v, app); break;
+    case ACT_COMPARE: compare(v, app); break;
+    case ACT_OVERLAY:
+    case ACT_ESCAPE: choose_overlays(v, app); break;
+    default: break;
+    }
+}
+
+/* Keys of the plots; false: the action is another one. */
+static bool act_on_plots(struct run_view *v, int action)
+{
+    if (!has_steps(v))
+        return action == ACT_LEFT || action == ACT_RIGHT;
+    switch (action) {
+    case ACT_LEFT: run_move_cursor(v, -0.01); return true;
+    case ACT_RIGHT: run_move_cursor(v, 0.01); return true;
+    case ACT_LEFT_FAR:
+    case ACT_RIGHT_FAR:
+        if (v->zoomed && !v->has_cursor)
+            run_pan(v, action == ACT_LEFT_FAR ? -0.5 : 0.5);
+        else
+            run_move_cursor(v, action == ACT_LEFT_FAR ? -0.1 : 0.1);
+        return true;
+    case ACT_FIRST:
+    case ACT_LAST:
+        v->has_cursor = true;
+        v->cursor = action == ACT_FIRST ? 0 : (double)v->m.step;
+        run_move_cursor(v, action == ACT_FIRST ? -1 : 1);
+        return true;
+    case ACT_ZOOM_IN: run_zoom(v, 0.5); return true;
+    case ACT_ZOOM_OUT: run_zoom(v, 2); return true;
+    case ACT_ZOOM_ALL:
+        v->zoomed = false;
+        v->refit = true;
+        return true;
+    default: return false;
+    }
+}
+
+static void escape(struct run_view *v, struct app *app)
+{
+    if (!v->has_cursor && !v->zoomed) {
+        app_back(app);
+        return;
+    }
+    v->has_cursor = v->zoomed = false;
+    v->refit = true;
 }
 
 static void run_act(void *view, struct app *app, int action)
 {
     struct run_view *v = view;
     struct error e = {0};
+    if (v->picker && action != ACT_STOP_YES) {
+        act_on_picker(v, app, action);
+        return;
+    }
+    if (action == ACT_LEFT || action == ACT_RIGHT) {
+        if (choose_sample(v, action == ACT_LEFT ? -1 : 1, 0))
+            return;
+    }
+    if (act_on_plots(v, action))
+        return;
     switch (action) {
+    case ACT_ESCAPE: escape(v, app); break;
+    case ACT_OVERLAY:
+        if (has_steps(v))
+            choose_overlays(v, app);
+        else
+            app_message(app, ROLE_MUTED, "%s",
+                        _("Only runs with steps can be laid over each other; c compares."));
+        break;
+    case ACT_COMPARE: compare(v, app); break;
+    case ACT_EXPORT: begin_export(v, app, EXPORT_CSV); break;
+    case ACT_EXPORT_TEXT: begin_export(v, app, EXPORT_TEXT); break;
     case ACT_STOP:
         if (run_model_ended(&v->m))
-            app_message(app, ROLE_MUTED, "This run has ended already.");
+            app_message(app, ROLE_MUTED, _("This run has ended already."));
         else
-            app_ask(app, ACT_STOP_YES, "Stop this run? What it has learnt so far is lost.");
+            app_ask(app, ACT_STOP_YES, _("Stop this run? What it has learnt so far is lost."));
         break;
     case ACT_STOP_YES:
         if (launch_stop(v->m.dir, &e))
-            app_message(app, ROLE_WARN, "Stopping: all ranks end after the present step.");
+            app_message(app, ROLE_WARN, _("Stopping: all ranks end after the present step."));
         else
             app_message(app, ROLE_BAD, "%s", e.text);
         break;
@@ -206,10 +485,9 @@ static void run_act(void *view, struct app *app, int action)
         else if (has_pane(v, PANE_SAMPLES))
             v->pane = PANE_SAMPLES;
         else
-            app_message(app, ROLE_MUTED, "No samples yet: they come with each evaluation of a training job.");
+            app_message(app, ROLE_MUTED,
+                        _("No samples yet: they come with each evaluation of a training job."));
         break;
-    case ACT_KIND: choose_sample(v, 1, 0); break;
-    case ACT_KIND_BACK: choose_sample(v, -1, 0); break;
     case ACT_STYLE: v->sample.style = (enum picture_style)((v->sample.style + 1) % PICTURE_STYLES); break;
     case ACT_UP:
         if (choose_sample(v, 0, -1))
@@ -227,9 +505,11 @@ static void run_act(void *view, struct app *app, int action)
         else
             v->scroll++;
         break;
-    case ACT_OPEN:
+    case ACT_FULL:
         if (v->selected < v->m.child_count)
             app_open(app, &view_run, v->m.children[v->selected].id);
+        else
+            v->pane = v->pane != PANE_ALL ? PANE_ALL : has_pane(v, PANE_LOSS) ? PANE_LOSS : v->pane;
         break;
     }
 }
@@ -238,6 +518,13 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
 {
     (void)app;
     struct run_view *v = view;
+    if (v->picker) {
+        struct rect in = rect_inset(
+            canvas_box(c, area, _("Runs to lay over the plots: Space marks, Enter lays over"), ROLE_BORDER),
+            0, 1);
+        picker_draw(v->picker, c, in, v->now, true);
+        return;
+    }
     area = run_draw_slowed(&v->m, c, area);
     if (v->log) {
         run_draw_log(v, c, area);
@@ -263,9 +550,9 @@ static void run_title(void *view, char *text, size_t size)
 {
     struct run_view *v = view;
     if (run_model_simulated(&v->m))
-        snprintf(text, size, "Simulated run %s", v->m.id);
+        snprintf(text, size, _("Simulated run %s"), v->m.id);
     else
-        snprintf(text, size, "Run %s", v->m.id);
+        snprintf(text, size, _("Run %s"), v->m.id);
 }
 
 static enum role run_status(void *view, char *text, size_t size)
@@ -274,10 +561,16 @@ static enum role run_status(void *view, char *text, size_t size)
     static const enum role ROLES[] = {ROLE_MUTED, ROLE_ACCENT, ROLE_GOOD, ROLE_BAD, ROLE_WARN, ROLE_BAD};
     char clock[24];
     format_clock(run_model_elapsed(&v->m, v->now), clock, sizeof clock);
-    const char *origin = run_model_simulated(&v->m)                           ? "simulated"
+    const char *origin = run_model_simulated(&v->m)                           ? _("simulated")
                          : v->m.origin[0] && strcmp(v->m.origin, "real") != 0 ? v->m.origin
                                                                               : "";
-    snprintf(text, size, "%s%s%s %s", origin, *origin ? " " : "", run_state_name(v->m.status.state), clock);
+    size_t used = (size_t)snprintf(text, size, "%s%s%s %s", origin, *origin ? " " : "",
+                                   _(run_state_name(v->m.status.state)), clock);
+    double share;
+    if (v->export_ && used < size)
+        snprintf(text + used, size - used, _(", written: %.0f %%"), 100 * v->share);
+    else if (run_model_reading(&v->m, &share) && used < size)
+        snprintf(text + used, size - used, _(", read: %.0f %%"), 100 * share);
     return ROLES[v->m.status.state];
 }
 

@@ -220,6 +220,18 @@ static bool take_lines(struct run_model *m, int limit, double deadline, bool *ch
     return true;
 }
 
+bool run_model_read_steps(struct run_model *m, off_t offset, double last)
+{
+    if (m->events == 0)
+        run_reader_seek(m->reader, offset);
+    double deadline = timing_now() + SLICE_S;
+    while (timing_now() < deadline) {
+        if (!take_lines(m, LINES_A_LOOK, 0, &(bool){false}) || (double)m->step > last)
+            return false;
+    }
+    return true;
+}
+
 /* The model that has read everything takes the place of the one that was shown. */
 static void replace(struct run_model *m)
 {

@@ -211,6 +211,12 @@ bool run_model_apply_line(struct run_model *m, const char *line, size_t length);
 /* Reads what is new: at most `limit` events, and the status file. True: something has changed. */
 bool run_model_poll(struct run_model *m, int limit);
 
+/*
+ * Reads on from `offset` for a slice of some milliseconds, up to a step behind `last`; false: that has been reached, or
+ * the end. The offset counts at the first call only, when nothing has been read.
+ */
+bool run_model_read_steps(struct run_model *m, off_t offset, double last);
+
 bool run_model_ended(const struct run_model *m);
 /* Computed, not measured: its origin is "sim". */
 bool run_model_simulated(const struct run_model *m);

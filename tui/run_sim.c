@@ -133,7 +133,8 @@ void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
                   *m->tier ? m->tier : "-");
     rect_cut_rows(&area, 1);
     if (v->pane == PANE_SPEED) {
-        run_draw_speed(v, c, area);
+        run_fit_axes(v);
+        run_draw_curve(v, c, area, CURVE_SPEED);
     } else if (v->pane == PANE_RANKS) {
         run_draw_ranks(
             v, c, rect_inset(canvas_box(c, area, "Ranks (the others are like these)", ROLE_BORDER), 0, 1));
@@ -144,7 +145,8 @@ void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
     } else {
         struct rect top = rect_cut_rows(&area, area.rows >= 30 ? 14 : 10);
         struct rect step = rect_cut_cols(&top, -top.cols * 45 / 100);
-        run_draw_speed(v, c, top);
+        run_fit_axes(v);
+        run_draw_curve(v, c, top, CURVE_SPEED);
         draw_step(m, c, step);
         draw_why(v, c, area);
     }

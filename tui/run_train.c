@@ -3,138 +3,12 @@
  */
 #include "tui/plot.h"
 #include "tui/run_view.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static void fit_axes(struct run_view *v)
-{
-    const struct run_model *m = &v->m;
-    double lo, hi;
-    v->steps.unit = AXIS_NUMBER;
-    if (m->total_steps > 0) {
-        v->steps.lo = 0;
-        v->steps.hi = fmax((double)m->total_steps, (double)m->step);
-    } else {
-        axis_fit_filling(&v->steps, 64, (double)(m->step > 0 ? m->step : 1));
-    }
-    if (v->loss.log != v->log_scale)
-        v->loss = (struct axis){.log = v->log_scale};
-    v->loss.zero = !v->log_scale;
-    double d_lo, d_hi;
-    if (run_series_range(&m->loss_d, &d_lo, &d_hi) && run_series_range(&m->loss_g, &lo, &hi))
-        axis_fit(&v->loss, fmin(lo, d_lo), fmax(hi, d_hi));
-    else if (run_series_range(&m->loss, &lo, &hi))
-        axis_fit(&v->loss, lo, hi);
-    else if (!(v->loss.hi > v->loss.lo))
-        axis_fit(&v->loss, 0.1, 2.5);
-    v->accuracy.unit = AXIS_PERCENT;
-    v->accuracy.lo_limit = 0;
-    v->accuracy.hi_limit = 1;
-    /* The range holds 100 %, so that the distance to it can be seen. */
-    if (m->d_real.count)
-        axis_fit(&v->accuracy, 0, 1);
-    else if (run_series_range(&m->eval_accuracy, &lo, &hi))
-        axis_fit(&v->accuracy, lo - 0.01, 1);
-    else if (!(v->accuracy.hi > v->accuracy.lo))
-        axis_fit(&v->accuracy, 0, 1);
-    v->speed.zero = true;
-    if (run_series_range(&m->speed, &lo, &hi))
-        axis_fit(&v->speed, 0, hi);
-    else if (!(v->speed.hi > 0))
-        axis_fit(&v->speed, 0, 1000);
-}
-
-/* A figure in a box's top line, at its right end. Not bold: it changes often, and a change of weight costs bytes. */
-static void corner(struct canvas *c, struct rect box, enum role role, const char *text)
-{
-    int columns = text_columns(text);
-    if (box.cols > columns + 14)
-        canvas_text(c, box.row, box.col + box.cols - columns - 3, columns, role, 0, text);
-}
-
-static struct plot_series line_of(const char *name, const struct run_series *s)
-{
-    return (struct plot_series){.name = name, .x = s->x, .y = s->y, .count = s->count};
-}
-
-/* Of a gan: the two losses, or what the discriminator takes for real, as two lines. */
-static void draw_pair(struct run_view *v, struct canvas *c, struct rect area, const char *title,
-                      const struct axis *y, const struct plot_series pair[2])
-{
-    struct plot p = {
-        .series = pair, .count = 2, .x = &v->steps, .y = y, .x_label = "step", .empty = "no step yet"};
-    plot_draw(c, canvas_box(c, area, title, ROLE_BORDER), &p);
-}
-
-static void draw_loss(struct run_view *v, struct canvas *c, struct rect area)
-{
-    const struct run_model *m = &v->m;
-    if (m->loss_g.count) {
-        const struct plot_series pair[2] = {line_of("discriminator", &m->loss_d),
-                                            line_of("generator", &m->loss_g)};
-        draw_pair(v, c, area, v->log_scale ? "The two losses (log)" : "The two losses", &v->loss, pair);
-        return;
-    }
-    struct plot_series s = {
-        .name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count, .fill = true};
-    struct plot p = {
-        .series = &s, .count = 1, .x = &v->steps, .y = &v->loss, .x_label = "step", .empty = "no step yet"};
-    struct rect in = canvas_box(c, area, v->log_scale ? "Training loss (log)" : "Training loss", ROLE_BORDER);
-    plot_draw(c, in, &p);
-    char text[32];
-    snprintf(text, sizeof text, " %6.4f ", m->last_loss);
-    if (isfinite(m->last_loss))
-        corner(c, area, plot_role(0), text);
-}
-
-static void draw_accuracy(struct run_view *v, struct canvas *c, struct rect area)
-{
-    const struct run_model *m = &v->m;
-    const struct run_series *a = &m->eval_accuracy;
-    if (m->d_real.count) {
-        const struct plot_series pair[2] = {line_of("real", &m->d_real), line_of("generated", &m->d_fake)};
-        draw_pair(v, c, area, "Discriminator: taken for real", &v->accuracy, pair);
-        return;
-    }
-    struct plot_series s = {.name = "accuracy", .x = a->x, .y = a->y, .count = a->count, .points = true};
-    struct plot p = {.series = &s,
-                     .count = 1,
-                     .x = &v->steps,
-                     .y = &v->accuracy,
-                     .x_label = "step",
-                     .empty = "after each epoch"};
-    struct rect in = canvas_box(c, area, "Test accuracy", ROLE_BORDER);
-    plot_draw(c, in, &p);
-    char text[32];
-    if (a->count) {
-        snprintf(text, sizeof text, " %.2f %% ", 100 * a->y[a->count - 1]);
-        corner(c, area, ROLE_GOOD, text);
-    }
-}
-
-static void draw_speed(struct run_view *v, struct canvas *c, struct rect area)
-{
-    const struct run_model *m = &v->m;
-    struct plot_series s = {
-        .name = "samples/s", .x = m->speed.x, .y = m->speed.y, .count = m->speed.count, .fill = true};
-    struct plot p = {
-        .series = &s, .count = 1, .x = &v->steps, .y = &v->speed, .x_label = "step", .empty = "no step yet"};
-    struct rect in = canvas_box(c, area, "Samples/s, all ranks", ROLE_BORDER);
-    plot_draw(c, in, &p);
-    char text[32];
-    snprintf(text, sizeof text, " %.0f ", m->samples_per_s);
-    if (isfinite(m->samples_per_s))
-        corner(c, area, plot_role(0), text);
-}
-
-void run_draw_speed(struct run_view *v, struct canvas *c, struct rect area)
-{
-    fit_axes(v);
-    draw_speed(v, c, area);
-}
 
 /* epoch 1/2  step 412/938  ######....  44 %  0:12 left */
 static void draw_progress(const struct run_view *v, struct canvas *c, struct rect line)
@@ -178,15 +52,10 @@ static void draw_progress(const struct run_view *v, struct canvas *c, struct rec
     }
 }
 
-static const struct {
-    const char *name;
-    enum role role;
-    uint32_t glyph;
-    char ascii;
-} PARTS[3] = {
-    {"compute", ROLE_SERIES1, 0x2588, '#'},
-    {"exposed comm", ROLE_SERIES2, 0x2593, '+'},
-    {"data", ROLE_SERIES3, 0x2592, ':'},
+const struct run_part run_parts[3] = {
+    {N_("compute"), ROLE_SERIES1, 0x2588, '#'},
+    {N_("exposed comm"), ROLE_SERIES2, 0x2593, '+'},
+    {N_("data"), ROLE_SERIES3, 0x2592, ':'},
 };
 
 /* Where a step's time goes. */
@@ -199,13 +68,14 @@ static int draw_shares(const struct run_view *v, struct canvas *c, struct rect a
     }
     struct bar_part parts[3];
     for (int i = 0; i < 3; i++)
-        parts[i] = (struct bar_part){share[i], PARTS[i].role, PARTS[i].glyph, PARTS[i].ascii};
+        parts[i] = (struct bar_part){share[i], run_parts[i].role, run_parts[i].glyph, run_parts[i].ascii};
     bar_draw(c, area.row, area.col, area.cols, parts, 3);
     bool one_row = area.cols >= 42;
     int col = area.col, row = area.row + 1;
     for (int i = 0; i < 3; i++) {
-        const char *name = i == 1 && !one_row ? "comm" : PARTS[i].name;
-        canvas_put(c, row, col, c->utf8 ? PARTS[i].glyph : (uint32_t)PARTS[i].ascii, PARTS[i].role, 0);
+        const char *name = i == 1 && !one_row ? "comm" : run_parts[i].name;
+        canvas_put(c, row, col, c->utf8 ? run_parts[i].glyph : (uint32_t)run_parts[i].ascii,
+                   run_parts[i].role, 0);
         canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0,
                       i < 2 ? "%s %2.0f%%" : "%s %.0f%%", name, 100 * share[i]);
         col += (int)strlen(name) + (area.cols >= 46 ? 8 : 7);
@@ -282,7 +152,7 @@ static void draw_step(const struct run_view *v, struct canvas *c, struct rect ar
     char text[32];
     if (isfinite(m->samples_per_s)) {
         snprintf(text, sizeof text, " %.0f samples/s ", m->samples_per_s);
-        corner(c, area, ROLE_ACCENT, text);
+        run_draw_corner(c, area, ROLE_ACCENT, text);
     }
     int used = draw_shares(v, c, in);
     rect_cut_rows(&in, used < in.rows ? used : in.rows);
@@ -316,11 +186,11 @@ static void draw_wide(struct run_view *v, struct canvas *c, struct rect area)
     middle = middle < 10 ? 10 : middle;
     struct rect bottom = rect_cut_rows(&area, -low), row = rect_cut_rows(&area, -middle);
     struct rect right = rect_cut_cols(&area, -area.cols * 36 / 100);
-    draw_loss(v, c, area);
-    draw_accuracy(v, c, right);
+    run_draw_curve(v, c, area, CURVE_LOSS);
+    run_draw_curve(v, c, right, CURVE_ACCURACY);
     struct rect ranks = rect_cut_cols(&row, -row.cols * 36 / 100),
                 step = rect_cut_cols(&row, -row.cols * 45 / 100);
-    draw_speed(v, c, row);
+    run_draw_curve(v, c, row, CURVE_SPEED);
     draw_step(v, c, step);
     boxed_ranks(v, c, ranks);
     if (m->sample_count) {
@@ -341,8 +211,8 @@ static void draw_medium(struct run_view *v, struct canvas *c, struct rect area)
     low = low > area.rows / 2 ? area.rows / 2 : low;
     struct rect bottom = rect_cut_rows(&area, -low);
     struct rect right = rect_cut_cols(&area, -area.cols * 38 / 100);
-    draw_loss(v, c, area);
-    draw_accuracy(v, c, right);
+    run_draw_curve(v, c, area, CURVE_LOSS);
+    run_draw_curve(v, c, right, CURVE_ACCURACY);
     struct rect step = rect_cut_cols(&bottom, bottom.cols * 48 / 100);
     draw_step(v, c, step);
     boxed_ranks(v, c, bottom);
@@ -372,24 +242,23 @@ static void draw_small(struct run_view *v, struct canvas *c, struct rect area)
         struct rect shares = rect_cut_rows(&rest, -2);
         draw_shares(v, c, rect_inset(shares, 0, 1));
     }
-    struct plot_series s = {
-        .name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count, .fill = true};
-    struct plot p = {
-        .series = &s, .count = 1, .x = &v->steps, .y = &v->loss, .x_label = "step", .empty = "no step yet"};
-    plot_draw(c, rest, &p);
+    run_plot_curve(v, c, rest, CURVE_LOSS, text, sizeof text);
 }
 
 void run_draw_train(struct run_view *v, struct canvas *c, struct rect area)
 {
-    fit_axes(v);
+    run_fit_axes(v);
     int used = run_draw_state(v, c, area);
     rect_cut_rows(&area, used);
     struct rect line = rect_cut_rows(&area, 1);
     draw_progress(v, c, line);
+    area = run_draw_overlays(v, c, area);
     switch (v->pane) {
-    case PANE_LOSS: draw_loss(v, c, area); return;
-    case PANE_ACCURACY: draw_accuracy(v, c, area); return;
-    case PANE_SPEED: draw_speed(v, c, area); return;
+    case PANE_LOSS: run_draw_curve(v, c, area, CURVE_LOSS); return;
+    case PANE_ACCURACY: run_draw_curve(v, c, area, CURVE_ACCURACY); return;
+    case PANE_SPEED: run_draw_curve(v, c, area, CURVE_SPEED); return;
+    case PANE_TIME: run_draw_time(v, c, area); return;
+    case PANE_SCALING: run_draw_scaling(v, c, area); return;
     case PANE_RANKS: boxed_ranks(v, c, area); return;
     case PANE_SAMPLES: boxed_samples(v, c, area); return;
     case PANE_NOTES: boxed_notes(v, c, area); return;

@@ -126,7 +126,12 @@ static bool scan_value(struct cursor *c, struct event_field *f)
     case 't': return scan_word(c, "true", EVENT_TRUE, f);
     case 'f': return scan_word(c, "false", EVENT_FALSE, f);
     case 'n': return scan_word(c, "null", EVENT_NULL, f);
-    default: return scan_number(c, f);
+    default:
+        f->text = c->at;
+        if (!scan_number(c, f))
+            return false;
+        f->length = (int)(c->at - f->text);
+        return true;
     }
 }
 

@@ -19,7 +19,7 @@ enum { EVENT_MAX_FIELDS = 40 };
 enum event_type { EVENT_INTEGER, EVENT_REAL, EVENT_TEXT, EVENT_TRUE, EVENT_FALSE, EVENT_NULL };
 
 struct event_field {
-    const char *key, *text; /* neither ends with 0; text: of EVENT_TEXT */
+    const char *key, *text; /* neither ends with 0; text: of EVENT_TEXT, or a number as it is written */
     int key_length, length;
     enum event_type type;
     double number; /* of the two kinds of numbers */

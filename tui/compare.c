@@ -1,0 +1,318 @@
+#include "tui/compare.h"
+
+#include "engine/base/event.h"
+#include "engine/base/timing.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *run_origin_word(const struct run_model *m)
+{
+    if (run_model_simulated(m))
+        return "simulated";
+    if (!strcmp(m->origin, "replay"))
+        return "replayed";
+    if (!strcmp(m->origin, "byo"))
+        return "your program";
+    return "measured";
+}
+
+/* --- one run ------------------------------------------------------------------------------------------------------ */
+
+/* What says nothing of how the run was made: who asked, what it is called, chance, what is recorded beside it. */
+static bool is_aside(const char *name)
+{
+    static const char *const NAMES[] = {"version", "label",  "parent",           "kind",      "seed", "trace",
+                                        "layers",  "resume", "checkpoint_every", "hash_every"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++)
+        if (!strcmp(name, NAMES[i]))
+            return true;
+    return false;
+}
+
+static bool add_setting(struct compare_run *run, const char *name, const char *value)
+{
+    struct compare_setting *grown =
+        realloc(run->settings, (size_t)(run->setting_count + 1) * sizeof *run->settings);
+    if (!grown)
+        return false;
+    run->settings = grown;
+    struct compare_setting *s = &grown[run->setting_count];
+    s->name = strdup(name);
+    s->value = strdup(value);
+    if (!s->name || !s->value) {
+        free(s->name);
+        free(s->value);
+        return false;
+    }
+    run->setting_count++;
+    return true;
+}
+
+/* The members of a JSON object, each as a text. */
+static bool add_members(struct compare_run *run, const json_t *object)
+{
+    const char *name;
+    json_t *value;
+    bool ok = true;
+    json_object_foreach((json_t *)object, name, value)
+    {
+        if (is_aside(name) || json_is_null(value))
+            continue;
+        if (json_is_string(value)) {
+            const char *text = json_string_value(value);
+            ok = ok && add_setting(run, name, *text ? text : "-");
+            continue;
+        }
+        char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        ok = ok && text && add_setting(run, name, text);
+        free(text);
+    }
+    return ok;
+}
+
+static bool add_settings(struct compare_run *run, const struct run_model *m)
+{
+    char text[64];
+    json_t *job = *m->dir ? rundir_read_json(m->dir, "job.json", NULL) : NULL;
+    const char *kind = event_text(job, "kind", "?");
+    snprintf(text, sizeof text, "%d", run->ranks);
+    bool ok = add_setting(run, "ranks", text) && add_setting(run, "kind", kind) &&
+              add_setting(run, "origin", run->origin) && add_members(run, json_object_get(job, kind));
+    /* What a device was asked for matters less than what it was. */
+    for (int i = 0; ok && i < run->setting_count; i++)
+        if (!strcmp(run->settings[i].name, "device") && *m->device) {
+            char *device = strdup(m->device);
+            if (device) {
+                free(run->settings[i].value);
+                run->settings[i].value = device;
+            }
+        }
+    if (ok && *m->hosts)
+        ok = add_setting(run, "hosts", m->hosts);
+    json_decref(job);
+    return ok;
+}
+
+/* Epochs a step, from the first and the last step that were told. */
+static double epochs_a_step(const struct run_model *m)
+{
+    return m->epoch > 0 && m->step > 0 ? m->epoch / (double)m->step : NAN;
+}
+
+static double median_speed(const struct run_model *m)
+{
+    if (!m->speed.count)
+        return NAN;
+    double *sorted = malloc((size_t)m->speed.count * sizeof *sorted);
+    if (!sorted)
+        return NAN;
+    memcpy(sorted, m->speed.y, (size_t)m->speed.count * sizeof *sorted);
+    double median = timing_median(sorted, m->speed.count);
+    free(sorted);
+    return median;
+}
+
+static void take_figures(struct compare_run *run, const struct run_model *m)
+{
+    for (int i = 0; i < COMPARE_FIGURES; i++)
+        run->figure[i] = NAN;
+    double speed = m->done && isfinite(m->final_samples_per_s) ? m->final_samples_per_s : median_speed(m);
+    double global = NAN;
+    if (m->have_job && m->job.kind == JOB_TRAIN)
+        global = (double)job_global_batch(&m->job.train, m->ranks > 0 ? m->ranks : 1);
+    const struct run_why *step = run_model_why(m, "step"); /* of a simulated run */
+    run->figure[COMPARE_SPEED] = speed;
+    run->figure[COMPARE_STEP] = step ? step->time_s : global / speed;
+    run->figure[COMPARE_EPOCH] = run->figure[COMPARE_STEP] / epochs_a_step(m);
+    run->figure[COMPARE_LOSS] =
+        m->final_loss; /* both are told by the last event: of what ended otherwise there is none */
+    run->figure[COMPARE_ACCURACY] = m->final_accuracy;
+    run->figure[COMPARE_WALL] = m->wall_s;
+}
+
+static void free_run(struct compare_run *run)
+{
+    for (int i = 0; i < run->setting_count; i++) {
+        free(run->settings[i].name);
+        free(run->settings[i].value);
+    }
+    free(run->settings);
+}
+
+bool compare_add(struct comparison *c, const struct run_model *m)
+{
+    struct compare_run *grown = realloc(c->runs, (size_t)(c->run_count + 1) * sizeof *c->runs);
+    if (!grown)
+        return false;
+    c->runs = grown;
+    struct compare_run *run = &grown[c->run_count];
+    *run = (struct compare_run){.origin = run_origin_word(m), .ranks = m->ranks > 0 ? m->ranks : 1};
+    run->state = m->done && !run_state_ended(m->status.state) ? RUN_DONE : m->status.state;
+    snprintf(run->id, sizeof run->id, "%s", m->id);
+    take_figures(run, m);
+    if (!add_settings(run, m)) {
+        free_run(run);
+        return false;
+    }
+    c->run_count++;
+    return true;
+}
+
+const char *compare_value(const struct compare_run *run, const char *name)
+{
+    for (int i = 0; i < run->setting_count; i++)
+        if (!strcmp(run->settings[i].name, name))
+            return run->settings[i].value;
+    return "-";
+}
+
+/* --- groups ------------------------------------------------------------------------------------------------------- */
+
+/* Whether all settings of a are those of b, but for one that is left out (NULL: none). */
+static bool within(const struct compare_run *a, const struct compare_run *b, const char *left_out)
+{
+    for (int i = 0; i < a->setting_count; i++)
+        if ((!left_out || strcmp(a->settings[i].name, left_out) != 0) &&
+            strcmp(a->settings[i].value, compare_value(b, a->settings[i].name)) != 0)
+            return false;
+    return true;
+}
+
+static bool alike(const struct compare_run *a, const struct compare_run *b, const char *left_out)
+{
+    return within(a, b, left_out) && within(b, a, left_out);
+}
+
+static int by_ranks(const void *a, const void *b)
+{
+    const struct compare_group *x = a, *y = b;
+    return x->ranks != y->ranks ? (x->ranks > y->ranks) - (x->ranks < y->ranks)
+                                : (x->first > y->first) - (x->first < y->first);
+}
+
+static bool form_groups(struct comparison *c)
+{
+    free(c->groups);
+    c->group_count = 0;
+    c->groups = calloc((size_t)c->run_count + 1, sizeof *c->groups);
+    if (!c->groups)
+        return false;
+    for (int i = 0; i < c->run_count; i++) {
+        int g = 0;
+        while (g < c->group_count && !alike(&c->runs[c->groups[g].first], &c->runs[i], NULL))
+            g++;
+        if (g == c->group_count)
+            c->groups[c->group_count++] = (struct compare_group){.first = i, .ranks = c->runs[i].ranks};
+    }
+    qsort(c->groups, (size_t)c->group_count, sizeof *c->groups, by_ranks);
+    for (int i = 0; i < c->run_count; i++)
+        for (int g = 0; g < c->group_count; g++)
+            if (alike(&c->runs[c->groups[g].first], &c->runs[i], NULL)) {
+                c->runs[i].group = g;
+                c->groups[g].runs++;
+            }
+    return true;
+}
+
+/* The group of fewest ranks among those that differ in the ranks alone; groups are sorted by ranks. */
+static int base_of(const struct comparison *c, int group)
+{
+    for (int g = 0; g < group; g++)
+        if (c->groups[g].ranks < c->groups[group].ranks &&
+            alike(&c->runs[c->groups[g].first], &c->runs[c->groups[group].first], "ranks"))
+            return g;
+    bool has_more = false;
+    for (int g = group + 1; g < c->group_count; g++)
+        has_more |= alike(&c->runs[c->groups[g].first], &c->runs[c->groups[group].first], "ranks");
+    return has_more ? group : 0;
+}
+
+static bool take_means(struct comparison *c)
+{
+    double *values = calloc((size_t)c->run_count + 1, sizeof *values);
+    if (!values)
+        return false;
+    for (int g = 0; g < c->group_count; g++)
+        for (int f = 0; f < COMPARE_FIGURES; f++) {
+            int n = 0;
+            for (int i = 0; i < c->run_count; i++)
+                if (c->runs[i].group == g)
+                    values[n++] = c->runs[i].figure[f];
+            c->groups[g].figure[f] = interval_of(values, n);
+        }
+    free(values);
+    for (int g = 0; g < c->group_count; g++) {
+        struct compare_group *group = &c->groups[g];
+        group->base = base_of(c, g);
+        const struct compare_group *base = &c->groups[group->base];
+        struct interval ratio = {1, NAN, group->figure[COMPARE_SPEED].n};
+        if (group != base)
+            ratio = interval_ratio(group->figure[COMPARE_SPEED], base->figure[COMPARE_SPEED]);
+        if (!isfinite(group->figure[COMPARE_SPEED].mean))
+            ratio.mean = NAN;
+        double share = (double)base->ranks / group->ranks;
+        group->figure[COMPARE_SPEEDUP] = ratio;
+        group->figure[COMPARE_EFFICIENCY] =
+            (struct interval){ratio.mean * share, ratio.half * share, ratio.n};
+    }
+    return true;
+}
+
+static void free_differences(struct comparison *c)
+{
+    for (int i = 0; i < c->difference_count; i++)
+        free(c->differences[i]);
+    free(c->differences);
+    c->differences = NULL;
+    c->difference_count = 0;
+}
+
+static bool note_difference(struct comparison *c, const char *name)
+{
+    for (int i = 0; i < c->difference_count; i++)
+        if (!strcmp(c->differences[i], name))
+            return true;
+    char **grown = realloc(c->differences, (size_t)(c->difference_count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    c->differences = grown;
+    grown[c->difference_count] = strdup(name);
+    return grown[c->difference_count] && ++c->difference_count;
+}
+
+static bool find_differences(struct comparison *c)
+{
+    free_differences(c);
+    for (int g = 1; g < c->group_count; g++)
+        if (c->groups[g].ranks != c->groups[0].ranks && !note_difference(c, "ranks"))
+            return false;
+    for (int g = 0; g < c->group_count; g++)
+        for (int h = 0; h < c->group_count; h++) {
+            const struct compare_run *a = &c->runs[c->groups[g].first], *b = &c->runs[c->groups[h].first];
+            for (int i = 0; i < a->setting_count; i++)
+                if (strcmp(a->settings[i].value, compare_value(b, a->settings[i].name)) != 0 &&
+                    !note_difference(c, a->settings[i].name))
+                    return false;
+        }
+    return true;
+}
+
+bool compare_finish(struct comparison *c)
+{
+    return form_groups(c) && take_means(c) && find_differences(c);
+}
+
+void compare_free(struct comparison *c)
+{
+    if (!c)
+        return;
+    free_differences(c);
+    for (int i = 0; i < c->run_count; i++)
+        free_run(&c->runs[i]);
+    free(c->runs);
+    free(c->groups);
+    *c = (struct comparison){0};
+}
