@@ -98,7 +98,12 @@ $(BUILD)/%.o: %.c
 # The plugin is built where nvcc can (kernels/probe finds out); CUDA_ARCHS="75 90" or CUDA_ARCHS=all builds it for other GPUs
 # than the default's, and CUDA_FLAGS says where headers are that nvcc does not find (-I/opt/nccl/include).
 CUDA_HOME  ?= /usr/local/cuda
-NVCC       ?= $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
+# A compiler's cache that CC goes through serves the others, too.
+CACHE      := $(filter %ccache,$(firstword $(CC)))
+ifeq ($(origin CXX),default)
+CXX        := $(strip $(CACHE) g++)
+endif
+NVCC       ?= $(CACHE) $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
 CUDA_ARCHS ?= 80
 CUDA_FLAGS ?=
 ifneq ($(filter-out clean format deps check test sanitize bench soak run,$(or $(MAKECMDGOALS),all)),)
