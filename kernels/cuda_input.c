@@ -26,7 +26,9 @@ static size_t input_bytes(const struct stage *s)
 bool cuda_input_new(struct stage *s, struct error *e)
 {
     struct cuda_input *in = s->input = calloc(1, sizeof *in);
-    bool ok = in || error_set(e, ERROR_FAILED, "there is not enough memory for another layer");
+    bool ok = true;
+    if (!in)
+        return error_set(e, ERROR_FAILED, "there is not enough memory for another layer");
     for (int i = 0; ok && i < TURNS; i++)
         ok = cuda_pinned_room(&in->host[i], input_bytes(s), e) &&
              (in->device[i] = cuda_memory_new(s->cuda, input_bytes(s), "a batch", e)) &&

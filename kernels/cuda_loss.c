@@ -102,7 +102,11 @@ bool cuda_loss_send(struct stage *last, const struct targets *targets, struct er
         (l->values && !l->value_room && !(l->value_room = cuda_memory_new(cuda, most, "the targets", e))) ||
         (!l->values && !l->class_room && !(l->class_room = cuda_memory_new(cuda, most, "the targets", e))))
         return false;
-    memcpy(l->sent.data, l->values ? (const void *)targets->values : targets->classes, bytes);
+    const void *from = targets->classes;
+    if (l->values)
+        from = targets->values;
+    if (bytes > 0 && from)
+        memcpy(l->sent.data, from, bytes);
     return cuda_ok(cudaMemcpyAsync(l->values ? (void *)l->value_room : l->class_room, l->sent.data, bytes,
                                    cudaMemcpyHostToDevice, cuda->stream),
                    "copying targets to the GPU", e) &&
@@ -164,11 +168,12 @@ static bool read_predicted(struct stage *last, long count, int32_t *predicted, s
 {
     size_t bytes = (size_t)count * sizeof(struct kernel_row);
     struct kernel_row *rows = malloc(bytes > 0 ? bytes : 1);
-    bool ok = rows || error_set(e, ERROR_FAILED, "there is not enough memory for predictions");
-    ok = ok &&
-         cuda_ok(cudaMemcpyAsync(rows, last->losses->rows, bytes, cudaMemcpyDeviceToHost, last->cuda->stream),
-                 "copying predictions", e) &&
-         cuda_wait(last->cuda, "copying predictions", e);
+    if (!rows)
+        return error_set(e, ERROR_FAILED, "there is not enough memory for predictions");
+    bool ok =
+        cuda_ok(cudaMemcpyAsync(rows, last->losses->rows, bytes, cudaMemcpyDeviceToHost, last->cuda->stream),
+                "copying predictions", e) &&
+        cuda_wait(last->cuda, "copying predictions", e);
     for (long i = 0; ok && i < count; i++)
         predicted[i] = rows[i].predicted;
     free(rows);

@@ -45,30 +45,39 @@ void cuda_optimizer_free(struct cuda *cuda)
     }
 }
 
-/* Copies the plan in its device form to the GPU. */
-static bool send_plan(struct cuda *cuda, const struct cuda_optimizer *o, struct error *e)
+/* The plan as kernels take it. */
+static void describe_plan(const struct cuda_optimizer *o, struct kernel_piece *pieces,
+                          struct kernel_tensor *tensors)
 {
-    struct kernel_piece *pieces = calloc((size_t)o->piece_count, sizeof *pieces);
-    struct kernel_tensor *tensors = calloc((size_t)o->tensor_count, sizeof *tensors);
-    bool ok =
-        (pieces && tensors) || error_set(e, ERROR_FAILED, "there is not enough memory for the optimiser");
-    for (int i = 0; ok && i < o->piece_count; i++) {
+    for (int i = 0; i < o->piece_count; i++) {
         const struct optimizer_piece *from = &o->known[i];
         pieces[i] =
             (struct kernel_piece){.offset = from->offset, .elements = from->elements, .tensor = from->tensor};
         if (tensors[from->tensor].pieces++ == 0)
             tensors[from->tensor].first_piece = i;
     }
-    for (int t = 0; ok && t < o->tensor_count; t++)
+    for (int t = 0; t < o->tensor_count; t++)
         tensors[t].adapts = o->adapts[t];
-    ok = ok &&
-         cuda_ok(cudaMemcpyAsync(o->pieces, pieces, (size_t)o->piece_count * sizeof *pieces,
-                                 cudaMemcpyHostToDevice, cuda->stream),
-                 "copying the optimiser's plan", e) &&
-         cuda_ok(cudaMemcpyAsync(o->tensors, tensors, (size_t)o->tensor_count * sizeof *tensors,
-                                 cudaMemcpyHostToDevice, cuda->stream),
-                 "copying the optimiser's plan", e) &&
-         cuda_wait(cuda, "copying the optimiser's plan", e);
+}
+
+/* Copies the plan to the GPU. */
+static bool send_plan(struct cuda *cuda, const struct cuda_optimizer *o, struct error *e)
+{
+    struct kernel_piece *pieces = calloc((size_t)o->piece_count, sizeof *pieces);
+    struct kernel_tensor *tensors = calloc((size_t)o->tensor_count, sizeof *tensors);
+    if (!pieces || !tensors) {
+        free(pieces);
+        free(tensors);
+        return error_set(e, ERROR_FAILED, "there is not enough memory for the optimiser");
+    }
+    describe_plan(o, pieces, tensors);
+    bool ok = cuda_ok(cudaMemcpyAsync(o->pieces, pieces, (size_t)o->piece_count * sizeof *pieces,
+                                      cudaMemcpyHostToDevice, cuda->stream),
+                      "copying the optimiser's plan", e) &&
+              cuda_ok(cudaMemcpyAsync(o->tensors, tensors, (size_t)o->tensor_count * sizeof *tensors,
+                                      cudaMemcpyHostToDevice, cuda->stream),
+                      "copying the optimiser's plan", e) &&
+              cuda_wait(cuda, "copying the optimiser's plan", e);
     free(pieces);
     free(tensors);
     return ok;
@@ -81,8 +90,8 @@ static bool plan_fill(struct cuda *cuda, struct cuda_optimizer *o, const struct 
     size_t pieces = (size_t)s->piece_count, tensors = (size_t)s->tensor_count;
     o->piece_count = s->piece_count;
     o->tensor_count = s->tensor_count;
-    o->known = malloc(pieces * sizeof *o->known);
-    o->adapts = malloc(tensors * sizeof *o->adapts);
+    o->known = calloc(pieces, sizeof *o->known);
+    o->adapts = calloc(tensors, sizeof *o->adapts);
     if (!o->known || !o->adapts)
         return error_set(e, ERROR_FAILED, "there is not enough memory for the optimiser");
     memcpy(o->known, s->pieces, pieces * sizeof *o->known);
