@@ -209,6 +209,14 @@ $(patsubst %.c,$(BUILD)/%,$(UNIT_BACK)): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(L
 	@echo "link    $@"
 	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L) -lcmocka
 
+# Plugins that stand for GPUs; walled.so uses the CPU backend of the program that loads it.
+PLUGINS := $(patsubst %.c,$(BUILD)/%.so,$(wildcard tests/plugins/*.c))
+$(PLUGINS): $(BUILD)/tests/plugins/%.so: tests/plugins/%.c
+	@mkdir -p $(@D)
+	@echo "link    $@"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(MPI_C) -fPIC -shared -o $@ $<
+
+$(MPI_BIN): LDFLAGS += -rdynamic
 $(MPI_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
 	@echo "link    $@"
 	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
@@ -226,7 +234,7 @@ $(MONKEY_BIN): %: %.o $(LIBFRONT) $(LIBSHARED)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(FRONT_LIBS)
 
 .SECONDARY:
-tests-build: all $(UNIT_BIN) $(MPI_BIN) $(PLUGIN_EMULATION) $(MONKEY_BIN)
+tests-build: all $(UNIT_BIN) $(MPI_BIN) $(PLUGIN_EMULATION) $(PLUGINS) $(MONKEY_BIN)
 .PHONY: tests-build
 
 test:

@@ -1,5 +1,6 @@
 #include "engine/train/device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,25 @@ bool device_choose(struct device *d, const char *wanted, struct comm *comm, stru
     if (e)
         *e = v.error;
     return false;
+}
+
+void device_read(struct device *d, struct gpu_readings *r)
+{
+    *r = (struct gpu_readings){NAN, NAN, NAN, NAN};
+    if (!d->plugin)
+        return;
+    if (!d->metered)
+        d->meter = d->plugin->meter_open(d->number, NULL);
+    d->metered = true;
+    if (d->meter)
+        d->plugin->meter_read(d->meter, r);
+}
+
+void device_close(struct device *d)
+{
+    if (d->plugin && d->meter)
+        d->plugin->meter_close(d->meter);
+    d->meter = NULL;
 }
 
 struct backend *device_open(const struct device *d, const char *dtype, int threads, struct error *e)

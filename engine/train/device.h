@@ -18,6 +18,8 @@ struct device {
     char name[64];   /* "cpu", "NVIDIA H200", "cuda (emulation)" */
     char notes[600]; /* why not the GPU, where auto looked for one, or why not NCCL; "": nothing to say */
     struct device_comm *comm; /* NCCL's; NULL: not opened */
+    bool metered;             /* whether it was looked for */
+    struct gpu_meter *meter;  /* NULL: not opened, or there is no NVML */
 };
 
 /*
@@ -25,6 +27,10 @@ struct device {
  * has none.
  */
 bool device_choose(struct device *d, const char *wanted, struct comm *comm, struct error *e);
+
+/* What it does at the moment; on the CPU, or where it does not tell, NAN. The meter is opened when this is called first. */
+void device_read(struct device *d, struct gpu_readings *r);
+void device_close(struct device *d);
 
 /* dtype: "fp32", "bf16", "tf32". threads: of the CPU. Close with backend_close. */
 struct backend *device_open(const struct device *d, const char *dtype, int threads, struct error *e);

@@ -264,7 +264,8 @@ bool reducer_finish(struct reducer *r, struct error *e)
 {
     const struct gradients *g = r->spec.gradients;
     double before = timing_now();
-    bool ok;
+    /* One rank alone has the sum already; compressed, its gradients too are rounded as if they had travelled. */
+    bool ok, moves = comm_size(r->spec.comm) > 1 || r->compressor;
     if (stays(r))
         return finish_on_device(r, e);
     if (reducer_overlaps(r)) {
@@ -272,11 +273,9 @@ bool reducer_finish(struct reducer *r, struct error *e)
         ok = start(r, r->plan.count, 0, e) && comm_thread_wait(r->thread, e);
         trace_span(r->lane, began, TRACE_WAIT, -1);
     } else {
-        /* One rank alone has the sum. */
-        bool moves = comm_size(r->spec.comm) > 1;
         ok = (!moves || gradients_to_host(g, 0, g->parameters, e)) && reduce(&r->reductions[0].job, e);
     }
-    ok = ok && (comm_size(r->spec.comm) == 1 || gradients_to_backend(g, 0, g->parameters, e));
+    ok = ok && (!moves || gradients_to_backend(g, 0, g->parameters, e));
     double waited = timing_now() - before;
     r->sent_bytes = comm_take_sent_bytes(r->spec.comm);
     r->steps++;

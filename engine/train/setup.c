@@ -446,6 +446,7 @@ void trainer_tear_down(struct trainer *tr)
     if (tr->part)
         tr->backend->ops->memory_free(tr->backend, tr->part);
     device_disconnect(&tr->device, tr->comm);
+    device_close(&tr->device);
     backend_close(tr->backend);
     for (int i = 0; i < REDUCER_LOGS; i++)
         hop_log_free(tr->hops[i]);

@@ -98,8 +98,9 @@ static double resident_bytes(void)
 
 /* What a rank tells of itself. */
 struct rank_report {
-    char host[64];
+    char host[64], device[64];
     double samples_per_s, rss_bytes;
+    struct gpu_readings gpu;
     struct phases phases; /* means over its steps */
 };
 
@@ -146,8 +147,23 @@ static bool say_stragglers(struct event_sink *sink, const struct rank_report *al
     return true;
 }
 
-bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch, long step,
-                     struct stragglers *s, struct error *e)
+/* What the GPU does; what it does not tell is left out. */
+static void set_gpu(json_t *event, const struct gpu_readings *g)
+{
+    const struct {
+        const char *name;
+        double value;
+    } fields[] = {{"util", g->util},
+                  {"gpu_used_bytes", g->used_bytes},
+                  {"gpu_total_bytes", g->total_bytes},
+                  {"power_w", g->power_w}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (isfinite(fields[i].value))
+            event_set_number(event, fields[i].name, fields[i].value);
+}
+
+bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, struct device *device,
+                     int batch, long step, struct stragglers *s, struct error *e)
 {
     double n = m->steps > 0 ? (double)m->steps : 1;
     struct rank_report mine = {.samples_per_s = (double)m->read * batch / (sink_clock() - m->began),
@@ -157,6 +173,8 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
                                           .exposed = m->phases.exposed / n},
                                .rss_bytes = resident_bytes()};
     gethostname(mine.host, sizeof mine.host - 1);
+    snprintf(mine.device, sizeof mine.device, "%s", device->name);
+    device_read(device, &mine.gpu);
     int size = comm_size(comm);
     struct rank_report *all = calloc((size_t)size, sizeof *all);
     if (!all)
@@ -168,10 +186,11 @@ bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct me
         json_t *event = sink_event(sink, "rank");
         event_set_integer(event, "rank", r);
         event_set_text(event, "host", all[r].host);
-        event_set_text(event, "device", "cpu");
+        event_set_text(event, "device", all[r].device);
         event_set_number(event, "samples_per_s", all[r].samples_per_s);
         set_phases(event, &all[r].phases, 1);
         event_set_number(event, "rss_bytes", all[r].rss_bytes);
+        set_gpu(event, &all[r].gpu);
         if (s->slow[r])
             json_object_set_new(event, "slow", json_true());
         ok = sink_emit(sink, event, e);

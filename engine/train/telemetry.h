@@ -11,6 +11,7 @@
 #include "engine/base/sink.h"
 #include "engine/comm/comm.h"
 #include "engine/comm/compress.h"
+#include "engine/train/device.h"
 #include "engine/train/straggler.h"
 
 /* What a gan's step tells beside the loss; means over samples. */
@@ -60,8 +61,11 @@ bool telemetry_step(struct event_sink *sink, const struct meter *m, long step, d
 /* The figures of a gan as fields: the sums divided by n. */
 void telemetry_gan(json_t *event, const struct gan_figures *sums, double n);
 
-/* One `rank` event for each rank, from that rank's meter, and a `fault` for one that has become slow. Collective. */
-bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, int batch, long step,
-                     struct stragglers *s, struct error *e);
+/*
+ * One `rank` event for each rank, from that rank's meter and of its device, and a `fault` for one that has become slow.
+ * Collective.
+ */
+bool telemetry_ranks(struct comm *comm, struct event_sink *sink, const struct meter *m, struct device *device,
+                     int batch, long step, struct stragglers *s, struct error *e);
 
 #endif

@@ -97,7 +97,8 @@ static bool report(struct trainer *tr, int want, struct error *e)
             return false;
     tr->sample_hops = want & WANT_HOPS;
     if (want & WANT_RANKS) {
-        if (!telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, tr->samples, tr->step, &tr->stragglers, e))
+        if (!telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, &tr->device, tr->samples, tr->step,
+                             &tr->stragglers, e))
             return false;
         meter_reset(&tr->rank_meter);
     }
@@ -343,8 +344,8 @@ static bool train(struct trainer *tr, struct train_result *result, struct error 
     if (comm_rank(tr->comm) == 0 && tr->step_meter.steps > 0 && !emit_step(tr, e))
         return false;
     /* A short run would be told of by its first steps alone, the slowest. */
-    if (tr->rank_meter.steps > 0 &&
-        !telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, tr->samples, tr->step, &tr->stragglers, e))
+    if (tr->rank_meter.steps > 0 && !telemetry_ranks(tr->comm, tr->sink, &tr->rank_meter, &tr->device,
+                                                     tr->samples, tr->step, &tr->stragglers, e))
         return false;
     return (result->stopped || tr->evaluated || trainer_test(tr, e)) &&
            (tr->saved_step == tr->step || trainer_save(tr, e));

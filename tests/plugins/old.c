@@ -1,0 +1,3 @@
+/* old.c - a plugin of another version than the program. */
+#define PLUGIN_VERSION 99
+#include "tests/plugins/declines.c"
