@@ -29,16 +29,16 @@ enum action {
 };
 
 static const struct key_binding keys[] = {
-    {KEY_CODE_UP, UP, "select", "the line above or below"},
-    {KEY_CODE_DOWN, DOWN, "select", "the line above or below"},
-    {'k', UP, NULL, "the line above or below"},
-    {'j', DOWN, NULL, "the line above or below"},
-    {KEY_CODE_HOME, FIRST, NULL, "the first or the last line"},
-    {KEY_CODE_END, LAST, NULL, "the first or the last line"},
-    {KEY_CODE_TAB, OTHER_PANE, "runs", "from the lessons to the runs and back"},
-    {KEY_CODE_ENTER, OPEN, "open", "open the lesson, or look at the run"},
-    {'c', CONTINUE, "continue", "go on where you left"},
-    {'t', TRAIN, "train", "train the CNN on MNIST for two epochs, on two ranks"},
+    {KEY_CODE_UP, UP, N_("select"), N_("the line above or below")},
+    {KEY_CODE_DOWN, DOWN, N_("select"), N_("the line above or below")},
+    {'k', UP, NULL, N_("the line above or below")},
+    {'j', DOWN, NULL, N_("the line above or below")},
+    {KEY_CODE_HOME, FIRST, NULL, N_("the first or the last line")},
+    {KEY_CODE_END, LAST, NULL, N_("the first or the last line")},
+    {KEY_CODE_TAB, OTHER_PANE, N_("runs"), N_("from the lessons to the runs and back")},
+    {KEY_CODE_ENTER, OPEN, N_("open"), N_("open the lesson, or look at the run")},
+    {'c', CONTINUE, N_("continue"), N_("go on where you left")},
+    {'t', TRAIN, N_("train"), N_("train the CNN on MNIST for two epochs, on two ranks")},
     {',', SETTINGS, N_("setup"), N_("theme, characters, language, mouse")},
     {'d', DOCTOR, NULL, N_("what works on this machine, what does not, and the cure")},
     {'q', QUIT, NULL, NULL},
@@ -74,8 +74,7 @@ bool home_lesson_done(struct app *app, const struct course_lesson *lesson)
                              : progress_read(app_progress(app), lesson->name);
 }
 
-/* Where one left: the lesson read last, unless it is done; then the first that is not. */
-static int continue_at(struct app *app)
+int home_continue_at(struct app *app)
 {
     const struct course *course = app_course(app);
     int last = course_find(course, progress_last_lesson(app_progress(app)));
@@ -99,8 +98,8 @@ static void *home_open(struct app *app, const char *argument, struct error *e)
     machine_look(&h->machine);
     recent_refresh(&h->recent);
     h->refreshed = app_now(app);
-    h->title = app_course(app) ? app_course(app)->title : "no course";
-    h->selected = continue_at(app);
+    h->title = app_course(app) ? app_course(app)->title : _("no course");
+    h->selected = home_continue_at(app);
     if (!app_course(app))
         app_message(app, ROLE_BAD, "%s", app_course_error(app));
     return h;
@@ -148,25 +147,30 @@ static void home_act(void *view, struct app *app, int action)
     case FIRST: h->selected = 0; break;
     case LAST: h->selected = total - 1; break;
     case OTHER_PANE:
-        h->selected = h->selected < home_lessons(app) && home_runs(h) ? home_lessons(app) : continue_at(app);
+        h->selected =
+            h->selected < home_lessons(app) && home_runs(h) ? home_lessons(app) : home_continue_at(app);
         break;
     case OPEN: open_selected(h, app); break;
     case CONTINUE:
-        h->selected = continue_at(app);
+        h->selected = home_continue_at(app);
         open_selected(h, app);
         break;
     case TRAIN:
         if (running)
-            app_ask(app, TRAIN_ANYWAY, "%d %s already. Start another one?", running,
-                    running == 1 ? "job runs" : "jobs run");
+            app_ask(app, TRAIN_ANYWAY,
+                    text_plural("%d job runs already. Start another one?",
+                                "%d jobs run already. Start another one?", running),
+                    running);
         else
             train(h, app);
         break;
     case TRAIN_ANYWAY: train(h, app); break;
     case QUIT:
         if (running)
-            app_ask(app, QUIT_ANYWAY, "%d %s and will go on without Ringside. Leave?", running,
-                    running == 1 ? "job runs" : "jobs run");
+            app_ask(app, QUIT_ANYWAY,
+                    text_plural("%d job runs and will go on without Ringside. Leave?",
+                                "%d jobs run and will go on without Ringside. Leave?", running),
+                    running);
         else
             app_quit(app);
         break;

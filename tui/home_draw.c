@@ -2,7 +2,9 @@
  * home_draw.c - the home screen: lists at the left, and on a wide screen a preview of what is selected.
  */
 #include "tui/home.h"
+#include "tui/plot.h"
 #include "tui/progress.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -34,13 +36,13 @@ static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int in
     int percent = progress_reading_percent(app_progress(app), lesson->name);
     char state[24] = "", minutes[16] = "";
     if (done)
-        snprintf(state, sizeof state, "done");
+        snprintf(state, sizeof state, "%s", _("done"));
     else if (percent >= 100)
-        snprintf(state, sizeof state, "read");
+        snprintf(state, sizeof state, "%s", _("read"));
     else if (begun)
         snprintf(state, sizeof state, "%d %%", percent);
     if (lesson->minutes)
-        snprintf(minutes, sizeof minutes, "%d min", lesson->minutes);
+        snprintf(minutes, sizeof minutes, _("%d min"), lesson->minutes);
     enum role text = selected ? ROLE_SELECTED : ROLE_TEXT, muted = selected ? ROLE_SELECTED : ROLE_MUTED;
     enum role mark = selected ? ROLE_SELECTED : done ? ROLE_GOOD : begun ? ROLE_WARN : ROLE_MUTED;
     if (selected) {
@@ -68,9 +70,9 @@ static void run_result(const struct recent_run *run, char *text, size_t size)
     if (isfinite(run->tail.accuracy))
         snprintf(text, size, "%.2f %%", run->tail.accuracy * 100);
     else if (!run_state_ended(run->status.state) && run->tail.step >= 0)
-        snprintf(text, size, "step %ld", run->tail.step);
+        snprintf(text, size, _("step %ld"), run->tail.step);
     else if (isfinite(run->tail.loss))
-        snprintf(text, size, "loss %.3f", run->tail.loss);
+        snprintf(text, size, _("loss %.3f"), run->tail.loss);
 }
 
 static void draw_run(struct app *app, struct canvas *c, struct rect r, const struct recent_run *run,
@@ -96,7 +98,7 @@ static void draw_run(struct app *app, struct canvas *c, struct rect r, const str
     }
     canvas_text(c, r.row, r.col, 2, text, 0, selected ? "▸" : " ");
     canvas_text(c, r.row, r.col + 2, 2, role, 0, looks[state].mark);
-    canvas_text(c, r.row, r.col + 4, 9, role, 0, run_state_name(state));
+    canvas_text(c, r.row, r.col + 4, 9, role, 0, _(run_state_name(state)));
     int end = r.col + r.cols;
     canvas_format(c, r.row, end - 8, 7, muted, 0, "%7s", age);
     end -= 9;
@@ -106,7 +108,7 @@ static void draw_run(struct app *app, struct canvas *c, struct rect r, const str
     }
     if (r.cols >= 60 && run->ranks > 0) {
         end -= 9;
-        canvas_format(c, r.row, end, 8, muted, 0, run->ranks == 1 ? "%d rank" : "%d ranks", run->ranks);
+        canvas_format(c, r.row, end, 8, muted, 0, text_plural("%d rank", "%d ranks", run->ranks), run->ranks);
     }
     canvas_text(c, r.row, r.col + 14, end - r.col - 15, text, selected ? ATTR_BOLD : 0, run->label);
 }
@@ -124,19 +126,54 @@ static void follow(int *first, int selected, int total, int rows)
         *first = 0;
 }
 
+/* "2 of 5 done, 75 min to go" */
+static void standing(struct app *app, char *text, size_t size)
+{
+    int count = home_lessons(app), done = 0, minutes = 0;
+    *text = '\0';
+    for (int i = 0; i < count; i++) {
+        const struct course_lesson *lesson = &app_course(app)->lessons[i];
+        bool own = home_lesson_done(app, lesson);
+        done += own;
+        minutes += own ? 0 : lesson->minutes;
+    }
+    if (count && minutes)
+        snprintf(text, size, _("%d of %d done, %d min to go "), done, count, minutes);
+    else if (count)
+        snprintf(text, size, _("%d of %d done "), done, count);
+}
+
+/* Where to go on, in one line; what of it finds no room is the lesson's title. */
+static void draw_next(struct app *app, struct canvas *c, struct rect r)
+{
+    const struct course_lesson *lesson = &app_course(app)->lessons[home_continue_at(app)];
+    char text[128];
+    home_next(app, lesson, text, sizeof text);
+    if (home_lesson_done(app, lesson)) {
+        canvas_text(c, r.row, r.col, r.cols, ROLE_GOOD, 0,
+                    _("✓ You have done all there is. Look at any of it again."));
+        return;
+    }
+    canvas_text(c, r.row, r.col, 1, ROLE_KEY, ATTR_BOLD, "c");
+    int title = r.cols - 4 - text_columns(text);
+    int used = 2 + canvas_format(c, r.row, r.col + 2, title, ROLE_TITLE, 0, "%s.", lesson->title);
+    canvas_text(c, r.row, r.col + used + 1, r.cols - used - 1, ROLE_ACCENT, 0, text);
+}
+
 /*
- * With room each lesson has its question below it (and a blank line below that); without, only the selected one
- * has, at the end of the list.
+ * With room each lesson has its question below it (and a blank line below that), and the way from one to the next is
+ * drawn; without, only the selected one has, at the end of the list.
  */
 static void draw_course(struct home *h, struct app *app, struct canvas *c, struct rect r)
 {
-    int count = home_lessons(app), done = 0;
-    char right[64] = "";
-    for (int i = 0; i < count; i++)
-        done += home_lesson_done(app, &app_course(app)->lessons[i]);
-    if (count)
-        snprintf(right, sizeof right, "%d of %d done ", done, count);
-    heading(c, rect_cut_rows(&r, 1), "Course", right);
+    int count = home_lessons(app);
+    char right[64];
+    standing(app, right, sizeof right);
+    heading(c, rect_cut_rows(&r, 1), _("Course"), right);
+    if (count && r.rows >= count + 4) {
+        struct rect next = rect_cut_rows(&r, 1);
+        draw_next(app, c, (struct rect){next.row, next.col + 2, 1, next.cols - 3});
+    }
     rect_cut_rows(&r, r.rows > 4);
     int each = count * 3 - 1 <= r.rows ? 3 : count * 2 <= r.rows ? 2 : 1;
     struct rect question = {0};
@@ -155,6 +192,9 @@ static void draw_course(struct home *h, struct app *app, struct canvas *c, struc
         if (each > 1)
             wrap_text(c, (struct rect){row, r.col + 8, room < each - 1 ? room : each - 1, r.cols - 9},
                       ROLE_MUTED, 0, text);
+        for (int k = 0; k < each - 1 && index + 1 < count && k < room; k++)
+            canvas_put(c, row + k, r.col + 2, 0x2502,
+                       home_lesson_done(app, &app_course(app)->lessons[index]) ? ROLE_GOOD : ROLE_BORDER, 0);
     }
     if (question.rows && h->selected < count)
         canvas_text(c, question.row, question.col + 8, question.cols - 9, ROLE_TITLE, 0,
@@ -166,12 +206,12 @@ static void draw_runs(struct home *h, struct app *app, struct canvas *c, struct 
     int count = home_runs(h), running = recent_running(&h->recent);
     char right[64] = "";
     if (running)
-        snprintf(right, sizeof right, "%d running ", running);
-    heading(c, rect_cut_rows(&r, 1), "Recent runs", right);
+        snprintf(right, sizeof right, _("%d running "), running);
+    heading(c, rect_cut_rows(&r, 1), _("Recent runs"), right);
     rect_cut_rows(&r, r.rows > RUNS_SHOWN && r.rows > count);
     if (!count) {
         canvas_text(c, r.row, r.col + 2, r.cols - 2, ROLE_MUTED, 0,
-                    "None yet. t trains the CNN on two ranks.");
+                    _("None yet. t trains the CNN on two ranks."));
         return;
     }
     follow(&h->first_run, h->selected - home_lessons(app), count, r.rows);
@@ -189,19 +229,19 @@ static void draw_machine(const struct home *h, struct canvas *c, struct rect r)
         bool there;
         const char *yes, *no;
     } facts[] = {
-        {m->mpirun, "mpirun", "no mpirun: rank scripts run in one process"},
-        {m->gpu, "GPU", "no GPU"},
-        {m->scheduler, "scheduler", "no scheduler"},
+        {m->mpirun, N_("mpirun"), N_("no mpirun: rank scripts run in one process")},
+        {m->gpu, N_("GPU"), N_("no GPU")},
+        {m->scheduler, N_("scheduler"), N_("no scheduler")},
     };
-    heading(c, rect_cut_rows(&r, 1), "This machine", "");
+    heading(c, rect_cut_rows(&r, 1), _("This machine"), "");
     rect_cut_rows(&r, r.rows > 1);
     int col = r.col + 2, end = r.col + r.cols;
     char text[96];
-    snprintf(text, sizeof text, "%s  %d %s, %.0f GiB", m->host, m->cores, m->cores == 1 ? "core" : "cores",
-             m->memory_bytes / 1073741824.0);
+    snprintf(text, sizeof text, text_plural("%s  %d core, %.0f GiB", "%s  %d cores, %.0f GiB", m->cores),
+             m->host, m->cores, m->memory_bytes / 1073741824.0);
     col += canvas_text(c, r.row, col, end - col, ROLE_TEXT, 0, text) + 3;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        const char *word = facts[i].there ? facts[i].yes : facts[i].no;
+        const char *word = _(facts[i].there ? facts[i].yes : facts[i].no);
         int width = text_columns(word) + 2;
         if (col + width > end) {
             rect_cut_rows(&r, 1);
@@ -233,11 +273,18 @@ static void draw_lists(struct home *h, struct app *app, struct canvas *c, struct
 
 static void draw_preview(struct home *h, struct app *app, struct canvas *c, struct rect area)
 {
+    enum { CARD_FROM = 28, CARD_COLS = 78 };
     const struct recent_run *run;
-    if (h->selected < home_lessons(app))
+    if (h->selected < home_lessons(app)) {
+        struct rect card = area;
+        card.cols = card.cols < CARD_COLS ? card.cols : CARD_COLS;
+        preview_without_head(h->preview, area.rows >= CARD_FROM);
+        if (area.rows >= CARD_FROM)
+            rect_cut_rows(&area, home_card(h, app, c, card, h->selected) + 1);
         preview_lesson(h->preview, app_course(app)->lessons[h->selected].name);
-    else if ((run = home_run(h, h->selected - home_lessons(app))))
+    } else if ((run = home_run(h, h->selected - home_lessons(app)))) {
         preview_run(h->preview, run->dir);
+    }
     preview_draw(h->preview, c, area, app_now(app));
 }
 

@@ -23,6 +23,7 @@ struct preview {
     char *text;
     struct md_doc doc;
     int width;
+    bool headless;           /* without title and question */
     struct run_model *model; /* NULL: no run, or it cannot be read */
     struct axis steps, loss;
 };
@@ -63,6 +64,11 @@ void preview_lesson(struct preview *p, const char *name)
         p->text = markdown_read(file, NULL);
 }
 
+void preview_without_head(struct preview *p, bool without)
+{
+    p->headless = without;
+}
+
 void preview_run(struct preview *p, const char *dir)
 {
     if (p->run && !strcmp(p->run, dir))
@@ -96,9 +102,12 @@ static void draw_lesson(struct preview *p, struct canvas *c, struct rect area)
             p->width = width;
         block_set_free(blocks);
     }
-    int rows = p->doc.count < area.rows ? p->doc.count : area.rows;
-    for (int i = 0; i < rows; i++)
-        markdown_draw(c, area.row + i, area.col, width, &p->doc.lines[i]);
+    int from = 0;
+    if (p->headless)
+        for (int blanks = 0; from < p->doc.count && blanks < 2; from++)
+            blanks += !p->doc.lines[from].count;
+    for (int i = 0; i < area.rows && from + i < p->doc.count; i++)
+        markdown_draw(c, area.row + i, area.col, width, &p->doc.lines[from + i]);
 }
 
 struct fact {

@@ -13,6 +13,8 @@ void preview_free(struct preview *p);
 
 /* What to show from now on; cheap where it is what is shown already. */
 void preview_lesson(struct preview *p, const char *name);
+/* Leaves out a lesson's title and question, for who shows them already. */
+void preview_without_head(struct preview *p, bool without);
 void preview_run(struct preview *p, const char *dir);
 /* Reads what a run has written since; true: something has changed. */
 bool preview_tick(struct preview *p);
