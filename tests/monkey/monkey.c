@@ -120,11 +120,12 @@ static bool cursor_sound(struct monkey *m)
     return true;
 }
 
-/* The header is a bar, and the footer names how to get out and how to get help. */
+/* The footer names keys; slides have none. */
 static bool frame_sound(struct monkey *m)
 {
     const struct canvas *c = &m->canvas;
-    if (c->rows < APP_LEAST_ROWS || c->cols < APP_LEAST_COLS)
+    const struct view_class *view = view_find(app_top(m->app));
+    if (c->rows < APP_LEAST_ROWS || c->cols < APP_LEAST_COLS || !view || view->bare)
         return true;
     bool key = false;
     for (int col = 0; col < c->cols; col++)
