@@ -1,6 +1,7 @@
 #include "kernels/nccl_comm.h"
 
-#if defined KERNELS_EMULATED || __has_include(<nccl.h>)
+#if (defined KERNELS_EMULATED && __has_include("kernels/emulation/nccl.h")) ||                               \
+     (!defined KERNELS_EMULATED && __has_include(<nccl.h>))
 
 #include "kernels/cuda_backend.h"
 #include "kernels/device.h"

@@ -14,11 +14,10 @@
 #define BUILD "the kernels as they are, emulated on the host: slow, and no measure of a GPU"
 #else
 #define NAME "cuda"
-#ifdef KERNELS_BUILD /* given by the Makefile: "CUDA 13.0 for sm_90 and PTX" */
-#define BUILD KERNELS_BUILD
-#else
-#define BUILD "CUDA"
+#ifndef CUDA_TARGETS /* given by the Makefile */
+#define CUDA_TARGETS "CUDA"
 #endif
+#define BUILD CUDA_TARGETS
 #endif
 
 static bool info(int device, struct gpu_device *d, struct error *e)
@@ -32,7 +31,7 @@ static bool info(int device, struct gpu_device *d, struct error *e)
     return true;
 }
 
-extern const struct gpu_plugin ringside_cuda_plugin;
+extern const struct gpu_plugin ringside_cuda_plugin __attribute__((visibility("default")));
 const struct gpu_plugin ringside_cuda_plugin = {
     .version = GPU_PLUGIN_VERSION,
     .name = NAME,
