@@ -26,31 +26,16 @@ static bool print_markdown(const char *text, bool utf8, struct error *e)
     return ok;
 }
 
-/* A slide has at most one live block: the only one in what is laid out for it. */
-struct live_block {
-    struct md_live all;
-    int number;
-};
-
-static bool draw_block(void *self, int n, int cols, bool utf8, struct canvas *out)
-{
-    const struct live_block *block = self;
-    (void)n;
-    return block->all.draw(block->all.self, block->number, cols, utf8, out);
-}
-
 static bool print_picture(const struct slide *s, struct block_set *blocks, bool utf8, struct error *e)
 {
-    struct live_block block = {.all = block_plain_for(blocks, utf8)};
-    struct md_live live = {.self = &block, .draw = draw_block, .utf8 = utf8};
-    struct md_doc doc = {0};
-    char *text = slide_picture(s);
-    while (block.number < block_count(blocks) && block_line(blocks, block.number) != s->picture_line)
-        block.number++;
     puts("");
-    bool ok = text && markdown_render_live(&doc, text, MEASURE, &live, e);
-    plain_print_doc(&doc, utf8, stdout);
-    markdown_free(&doc);
+    for (int i = 0; i < block_count(blocks); i++)
+        if (block_line(blocks, i) == s->picture_line) {
+            plain_print_block(blocks, i, utf8, stdout);
+            return true;
+        }
+    char *text = slide_picture(s);
+    bool ok = text && print_markdown(text, utf8, e);
     free(text);
     return ok;
 }

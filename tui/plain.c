@@ -3,9 +3,12 @@
  */
 #include "tui/plain.h"
 
+#include "tui/block.h"
 #include "tui/markdown.h"
 
 #include <ctype.h>
+
+enum { BLOCK_COLS = 78 };
 
 void plain_print_cells(const struct cell *cells, int count, bool utf8, FILE *out)
 {
@@ -40,10 +43,39 @@ void plain_print_text(const char *text, int columns, bool utf8, FILE *out)
     fprintf(out, "%*s", used < columns ? columns - used : 0, "");
 }
 
+static bool is_line_drawing(uint32_t glyph)
+{
+    return glyph >= 0x2500 && glyph <= 0x259f;
+}
+
+/* Whether a line is but a rule under a heading or within a table. */
+static bool is_rule(const struct md_line *line)
+{
+    int drawn = 0;
+    for (int i = 0; i < line->count; i++) {
+        drawn += line->cells[i].glyph == 0x2500;
+        if (line->cells[i].glyph != ' ' && line->cells[i].glyph != 0x2500)
+            return false;
+    }
+    return drawn > 0;
+}
+
+/* The bars before code and quotes are for the eye: blanks here. */
+static void unbar(const struct md_line *line)
+{
+    for (int i = 0; i < line->count && (line->cells[i].glyph == ' ' || is_line_drawing(line->cells[i].glyph));
+         i++)
+        if (line->cells[i].role == ROLE_BORDER || line->cells[i].glyph == 0x258c)
+            line->cells[i].glyph = ' ';
+}
+
 void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out)
 {
     int h = 0;
     for (int i = 0; i < doc->count; i++) {
+        if (is_rule(&doc->lines[i]))
+            continue;
+        unbar(&doc->lines[i]);
         plain_print_cells(doc->lines[i].cells, doc->lines[i].count, utf8, out);
         while (h < doc->heading_count && doc->headings[h].line < i)
             h++;
@@ -53,6 +85,16 @@ void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out)
             fputc('\n', out);
         }
     }
+}
+
+void plain_print_block(struct block_set *set, int i, bool utf8, FILE *out)
+{
+    const struct md_live live = block_plain_for(set, utf8);
+    struct canvas c;
+    if (!live.draw(live.self, i, BLOCK_COLS, utf8, &c))
+        return;
+    plain_print_canvas(&c, out);
+    canvas_free(&c);
 }
 
 void plain_print_canvas(const struct canvas *c, FILE *out)

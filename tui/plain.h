@@ -13,8 +13,12 @@
 void plain_print_canvas(const struct canvas *c, FILE *out);
 
 struct md_doc;
-/* A whole lesson; headings below the first are underlined. */
+/* A whole lesson, without bars and rules; headings of the second level are underlined. Changes the lines. */
 void plain_print_doc(const struct md_doc *doc, bool utf8, FILE *out);
+
+struct block_set;
+/* A live block in words (block.h). */
+void plain_print_block(struct block_set *set, int i, bool utf8, FILE *out);
 
 /* A text without a line's end; utf8 false: as near ASCII. Padded with blanks to `columns`. */
 void plain_print_text(const char *text, int columns, bool utf8, FILE *out);
