@@ -150,7 +150,7 @@ $(BUILD)/pic/%.o: %.c
 $(BUILD)/cuda/%.o: kernels/%.c
 	@mkdir -p $(@D)
 	@echo "cc      $< (for GPUs)"
-	$(Q)$(CC) $(CPPFLAGS) -DCUDA_TARGETS='"$(CUDA_TARGETS)"' $(CFLAGS) -fPIC -fvisibility=hidden $(CUDA_INCLUDE) \
+	$(Q)$(CC) $(CPPFLAGS) -DKERNELS_BUILD='"$(CUDA_TARGETS)"' $(CFLAGS) -fPIC -fvisibility=hidden $(CUDA_INCLUDE) \
 	    $(CUDA_FLAGS) -c -o $@ $<
 
 # What ptxas tells of registers is kept for tests/check/spills.

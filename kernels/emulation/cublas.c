@@ -1,9 +1,8 @@
 #include "kernels/emulation/cublas_v2.h"
 #include "kernels/emulation/machine.h"
+#include "kernels/emulation/numbers.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct cublasContext {
     cudaStream_t stream;
@@ -91,40 +90,12 @@ static size_t size_of(cudaDataType type)
     return type == CUDA_R_32F ? sizeof(float) : sizeof(uint16_t);
 }
 
-static float from_bf16(uint16_t x)
-{
-    uint32_t bits = (uint32_t)x << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* To the nearest, ties to even. */
-static uint16_t to_bf16(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    if (isnan(value))
-        return 0x7fff;
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static float from_half(uint16_t x)
-{
-    int exponent = x >> 10 & 31;
-    float fraction = (float)(x & 1023) / 1024.0f;
-    float value = exponent == 31  ? (x & 1023 ? NAN : INFINITY)
-                  : exponent == 0 ? ldexpf(fraction, -14)
-                                  : ldexpf(1.0f + fraction, exponent - 15);
-    return x & 0x8000 ? -value : value;
-}
-
 static float load(const void *data, cudaDataType type, size_t i)
 {
     if (type == CUDA_R_32F)
         return ((const float *)data)[i];
     uint16_t x = ((const uint16_t *)data)[i];
-    return type == CUDA_R_16BF ? from_bf16(x) : from_half(x);
+    return type == CUDA_R_16BF ? number_from_bf16(x) : number_from_half(x);
 }
 
 static void store(void *data, cudaDataType type, size_t i, float value)
@@ -132,7 +103,7 @@ static void store(void *data, cudaDataType type, size_t i, float value)
     if (type == CUDA_R_32F)
         ((float *)data)[i] = value;
     else
-        ((uint16_t *)data)[i] = to_bf16(value);
+        ((uint16_t *)data)[i] = number_to_bf16(value);
 }
 
 /* --- products --- */

@@ -1,9 +1,11 @@
 /* The emulation finds the faults that are planted in kernels, says where they are, and leaves right ones alone. */
 #include "kernels/emulation/emulation.h"
+#include "kernels/emulation/numbers.h"
 #include "tests/unit/kernels/planted.h"
 
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
+#include <nccl.h>
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -305,14 +309,101 @@ static void test_products(void **state)
     cudaFree(c);
 }
 
+static void test_numbers(void **state)
+{
+    (void)state;
+    for (unsigned x = 0; x < 65536; x++) {
+        if (!isnan(number_from_half((uint16_t)x)))
+            assert_int_equal(number_to_half(number_from_half((uint16_t)x)), x);
+        if (!isnan(number_from_bf16((uint16_t)x)))
+            assert_int_equal(number_to_bf16(number_from_bf16((uint16_t)x)), x);
+    }
+    /* From IEEE 754's binary16: 1, the largest, the smallest normal and subnormal; ties go to the even one. */
+    assert_true(number_from_half(0x3c00) == 1.0f && number_from_half(0x7bff) == 65504.0f);
+    assert_true(number_from_half(0x0400) == 0x1p-14f && number_from_half(0x0001) == 0x1p-24f);
+    assert_int_equal(number_to_half(1.0f + 0x1p-11f), 0x3c00);
+    assert_int_equal(number_to_half(1.0f + 3 * 0x1p-11f), 0x3c02);
+    assert_int_equal(number_to_half(65519.0f), 0x7bff);
+    assert_int_equal(number_to_half(65520.0f), 0x7c00);
+    assert_int_equal(number_to_bf16(1.0f + 0x1p-8f), 0x3f80);
+    assert_int_equal(number_to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);
+}
+
+enum { RANKS = 3, SUMMED = 40000 };
+
+/* What rank r does; the exit status says how it went. Numbers are small and whole: their sums are exact. */
+static int sum_as_rank(int rank, const ncclUniqueId *id, bool same_device)
+{
+    static float values[SUMMED];
+    static uint16_t halves[SUMMED];
+    ncclComm_t c;
+    cudaSetDevice(same_device ? 0 : rank);
+    ncclResult_t made = ncclCommInitRank(&c, RANKS, *id, rank);
+    if (same_device)
+        return made == ncclInvalidUsage ? 0 : 1;
+    if (made != ncclSuccess)
+        return 2;
+    for (int i = 0; i < SUMMED; i++) {
+        values[i] = (float)(i % 100 + rank);
+        halves[i] = number_to_bf16((float)(i % 8 * (rank + 1)));
+    }
+    void *a, *b;
+    if (cudaMalloc(&a, sizeof values) || cudaMalloc(&b, sizeof halves) ||
+        cudaMemcpy(a, values, sizeof values, cudaMemcpyHostToDevice) ||
+        cudaMemcpy(b, halves, sizeof halves, cudaMemcpyHostToDevice))
+        return 3;
+    if (ncclAllReduce(a, a, SUMMED, ncclFloat32, ncclSum, c, NULL) ||
+        ncclAllReduce(b, b, SUMMED, ncclBfloat16, ncclSum, c, NULL))
+        return 4;
+    if (cudaMemcpy(values, a, sizeof values, cudaMemcpyDeviceToHost) ||
+        cudaMemcpy(halves, b, sizeof halves, cudaMemcpyDeviceToHost))
+        return 5;
+    for (int i = 0; i < SUMMED; i++)
+        if (values[i] != (float)(3 * (i % 100) + 3) || number_from_bf16(halves[i]) != (float)(i % 8 * 6))
+            return 6;
+    if (rank == 2)
+        _exit(0); /* without a word: the others notice at the next sum */
+    cudaFree(b);
+    ncclResult_t left = ncclAllReduce(a, a, SUMMED, ncclFloat32, ncclSum, c, NULL), kept;
+    ncclCommGetAsyncError(c, &kept);
+    cudaFree(a);
+    ncclCommAbort(c);
+    return left == ncclRemoteError && kept == ncclRemoteError ? 0 : 7;
+}
+
+static void test_sums_over_ranks(void **state)
+{
+    (void)state;
+    setenv("RINGSIDE_EMULATION_DEVICES", "3", 1);
+    for (int same = 0; same < 2; same++) {
+        ncclUniqueId id;
+        pid_t child[RANKS];
+        assert_int_equal(ncclGetUniqueId(&id), ncclSuccess);
+        for (int r = 0; r < RANKS; r++) {
+            child[r] = fork();
+            assert_true(child[r] >= 0);
+            if (child[r] == 0)
+                _exit(sum_as_rank(r, &id, same != 0));
+        }
+        for (int r = RANKS - 1; r >= 0; r--) { /* the one that leaves first: until then it is a process */
+            int status = 0;
+            assert_int_equal(waitpid(child[r], &status, 0), child[r]);
+            assert_true(WIFEXITED(status));
+            assert_int_equal(WEXITSTATUS(status), 0);
+        }
+    }
+    unsetenv("RINGSIDE_EMULATION_DEVICES");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_barriers),   cmocka_unit_test(test_unwritten_memory),
-        cmocka_unit_test(test_bounds),     cmocka_unit_test(test_races),
-        cmocka_unit_test(test_orders),     cmocka_unit_test(test_warps),
-        cmocka_unit_test(test_last_block), cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_barriers),        cmocka_unit_test(test_unwritten_memory),
+        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_races),
+        cmocka_unit_test(test_orders),          cmocka_unit_test(test_warps),
+        cmocka_unit_test(test_last_block),      cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_products),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_sums_over_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
