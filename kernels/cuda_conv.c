@@ -8,6 +8,7 @@
  */
 #include "kernels/cuda.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* In the emulation small, so that its tests cut batches too. */
@@ -63,33 +64,26 @@ static bool halves_of(const struct stage *s)
     return s->cuda->options & GPU_BF16;
 }
 
-static bool conv_create(struct stage *s, struct error *e)
+/* Of an operand. */
+static size_t element_size(const struct stage *s)
+{
+    return halves_of(s) ? sizeof(uint16_t) : sizeof(float);
+}
+
+/* How the passes go about it. */
+static void plan(const struct stage *s, struct cuda_conv *c)
 {
     const struct layer_spec *l = s->layer;
-    struct cuda_conv *c = s->own = calloc(1, sizeof *c);
-    if (!c)
-        return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
     struct kernel_windows *w = &c->windows;
+    int size = s->spec.pool;
     *w = windows_of(l);
     c->filters = l->out.channels;
     c->places = l->out.height * l->out.width;
     c->direct = w->kernel[0] == 1 && w->kernel[1] == 1 && w->stride[0] == 1 && w->stride[1] == 1 &&
                 w->padding[0] == 0 && w->padding[1] == 0 && w->groups == 1;
-    size_t image = (size_t)c->places * (size_t)w->groups * (size_t)w->depth * (halves_of(s) ? 2 : 4),
+    size_t image = (size_t)c->places * (size_t)w->groups * (size_t)w->depth * element_size(s),
            images = PIECE_BYTES / image;
     c->images = c->direct || images > (size_t)s->spec.batch ? s->spec.batch : images < 1 ? 1 : (int)images;
-    size_t element = halves_of(s) ? sizeof(uint16_t) : sizeof(float),
-           filters = (size_t)c->filters * (size_t)w->depth * element,
-           patches =
-               (size_t)c->places * (size_t)s->spec.batch * (size_t)w->groups * (size_t)w->depth * element;
-    bool keeps = s->spec.backward && !c->direct && c->images == s->spec.batch;
-    if (((!c->direct || halves_of(s)) &&
-         !(c->packed = cuda_memory_new(s->cuda, filters, "a convolution's filters", e))) ||
-        (keeps && !(c->patches = cuda_memory_new(s->cuda, patches, "a convolution's patches", e))))
-        return false;
-    if (s->spec.pool == 0)
-        return true;
-    int size = s->spec.pool;
     c->pool = (struct kernel_windows){.channels = c->filters,
                                       .height = l->out.height,
                                       .width = l->out.width,
@@ -99,7 +93,28 @@ static bool conv_create(struct stage *s, struct error *e)
                                       .stride = {size, size},
                                       .dilation = {1, 1},
                                       .groups = 1};
-    return (c->which = cuda_memory_new(s->cuda, s->elements * sizeof *c->which, "a pool's maxima", e));
+}
+
+static bool conv_create(struct stage *s, struct error *e)
+{
+    struct cuda *cuda = s->cuda;
+    struct cuda_conv *c = s->own = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(e, ERROR_FAILED, "there is not enough memory for a convolution");
+    plan(s, c);
+    size_t depth = (size_t)c->windows.depth, rows = (size_t)c->places * (size_t)s->spec.batch,
+           filters = (size_t)c->filters * depth * element_size(s),
+           patches = rows * (size_t)c->windows.groups * depth * element_size(s);
+    bool packs = !c->direct || halves_of(s),
+         keeps = !c->direct && s->spec.backward && c->images == s->spec.batch;
+    if (rows * (size_t)c->filters > INT_MAX)
+        return error_set(e, ERROR_INPUT,
+                         "a batch of %d is more than a convolution here can count; use a smaller batch",
+                         s->spec.batch);
+    return (!packs || (c->packed = cuda_memory_new(cuda, filters, "a convolution's filters", e))) &&
+           (!keeps || (c->patches = cuda_memory_new(cuda, patches, "a convolution's patches", e))) &&
+           (s->spec.pool == 0 ||
+            (c->which = cuda_memory_new(cuda, s->elements * sizeof *c->which, "a pool's maxima", e)));
 }
 
 static void conv_destroy(struct stage *s)
@@ -315,7 +330,7 @@ static bool conv_backward(struct stage *s, const struct pass_context *context, s
     bool ok = gradient && (c->direct || (packed = cuda_buffer_take(s->cuda, packed_bytes, e)));
     for (int first = 0; ok && first < s->spec.batch; first += c->images) {
         struct piece p = piece_at(s, first);
-        const char *part = (const char *)gradient + p.out_at * (halves_of(s) ? 2 : 4);
+        const char *part = (const char *)gradient + p.out_at * element_size(s);
         ok = backward_weights(s, &p, part, packed ? packed->data : plain, &r, e);
     }
     if (ok && packed)
@@ -328,7 +343,7 @@ static bool conv_backward(struct stage *s, const struct pass_context *context, s
         ok = c->direct || (data.patches = cuda_buffer_take(s->cuda, patches * sizeof(float), e));
         for (int first = 0; ok && first < s->spec.batch; first += c->images) {
             struct piece p = piece_at(s, first);
-            const char *part = (const char *)gradient + p.out_at * (halves_of(s) ? 2 : 4);
+            const char *part = (const char *)gradient + p.out_at * element_size(s);
             ok = backward_data(s, &p, part, filters, data.patches ? data.patches->data : NULL, e);
         }
     }

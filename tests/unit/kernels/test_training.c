@@ -370,6 +370,48 @@ static void test_synchronised_batchnorm(void **state)
     pair_free(&p);
 }
 
+/* A generator learns through its discriminator: the gradient of the input itself, and one that is given from outside. */
+static void test_input_gradient(void **state)
+{
+    (void)state;
+    struct pair p = pair_new(CNN, 3, 0, NULL);
+    struct targets targets = {.classes = p.classes, .samples = p.batch};
+    struct loss_sum sum[BOTH];
+    struct error e = {0};
+    size_t n = (size_t)p.batch * model_shape_elements(p.model.input);
+    float *inputs[BOTH], given[3 * 10], *out = calloc((size_t)p.batch * 10, sizeof *out);
+    for (int i = 0; i < BOTH; i++) {
+        network_free(p.network[i]);
+        p.network[i] =
+            network_new(&p.model, p.backend[i], p.batch, p.gradients[i], NETWORK_INPUT_GRADIENT, &e);
+        check(p.network[i] && network_init(p.network[i], 3, &e), &e);
+        inputs[i] = calloc(n, sizeof(float));
+    }
+    fill_batch(&p, 0);
+    for (int i = 0; i < BOTH; i++) {
+        pass_of(&p, i, &targets, &sum[i]);
+        check(p.backend[i]->ops->read_gradient(p.network[i]->stages[0], inputs[i], &e), &e);
+    }
+    assert_true(apart(inputs[CPU], inputs[GPU], n) < 1e-4);
+    struct random r = random_stream(4, 4, 4);
+    for (size_t k = 0; k < sizeof given / sizeof *given; k++)
+        given[k] = random_uniform(&r, -1, 1);
+    for (int i = 0; i < BOTH; i++) {
+        struct stage *last = network_output(p.network[i]);
+        check(network_forward(p.network[i], true, &e), &e);
+        check(p.backend[i]->ops->write_gradient(last, given, &e), &e);
+        check(p.backend[i]->ops->read_gradient(last, out, &e), &e);
+        assert_memory_equal(given, out, sizeof given);
+        check(network_backward(p.network[i], &e), &e);
+        check(p.backend[i]->ops->read_gradient(p.network[i]->stages[0], inputs[i], &e), &e);
+    }
+    assert_true(apart(inputs[CPU], inputs[GPU], n) < 1e-4);
+    free(out);
+    free(inputs[CPU]);
+    free(inputs[GPU]);
+    pair_free(&p);
+}
+
 /* Evaluation with a batch that is not full: running statistics, predictions, no gradient; and the layers' outputs. */
 static void test_evaluation(void **state)
 {
@@ -475,6 +517,7 @@ int main(void)
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_recorded_steps),
         cmocka_unit_test(test_synchronised_batchnorm),
+        cmocka_unit_test(test_input_gradient),
         cmocka_unit_test(test_evaluation),
         cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_refusals),
