@@ -46,9 +46,10 @@ static int next_match(const struct present_jump *j, const struct slides *slides,
     return -1;
 }
 
-static void move(struct present_jump *j, const struct slides *slides, int step)
+/* Selects the nearest that matches from `from` on; where none does, the selection stays. */
+static void move(struct present_jump *j, const struct slides *slides, int from, int step)
 {
-    int to = next_match(j, slides, j->selected + step, step);
+    int to = next_match(j, slides, from, step);
     if (to >= 0)
         j->selected = to;
 }
@@ -57,8 +58,7 @@ static void retype(struct present_jump *j, const struct slides *slides)
 {
     if (j->selected < slides->count && matches(j, slides, j->selected))
         return;
-    int to = next_match(j, slides, 0, 1);
-    j->selected = to >= 0 ? to : j->selected;
+    move(j, slides, 0, 1);
 }
 
 int present_jump_key(struct present_jump *j, const struct slides *slides, int key)
@@ -66,15 +66,13 @@ int present_jump_key(struct present_jump *j, const struct slides *slides, int ke
     size_t length = strlen(j->pattern);
     int chosen = -1;
     if (key == KEY_CODE_UP) {
-        move(j, slides, -1);
+        move(j, slides, j->selected - 1, -1);
     } else if (key == KEY_CODE_DOWN) {
-        move(j, slides, 1);
+        move(j, slides, j->selected + 1, 1);
     } else if (key == KEY_CODE_HOME) {
-        j->selected = -1;
-        move(j, slides, 1);
+        move(j, slides, 0, 1);
     } else if (key == KEY_CODE_END) {
-        j->selected = slides->count;
-        move(j, slides, -1);
+        move(j, slides, slides->count - 1, -1);
     } else if (key == KEY_CODE_ENTER) {
         j->open = false;
         /* "7" is the seventh slide, though 70 begins so too. */

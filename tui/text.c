@@ -114,7 +114,7 @@ int text_languages(char languages[LANGUAGES_MAX][LANGUAGE_SIZE])
         FILE *in = NULL;
         if (d->d_name[0] != '.' && strlen(d->d_name) < LANGUAGE_SIZE && catalogue_file(d->d_name, path) &&
             (in = fopen(path, "rbe")))
-            snprintf(languages[count++], LANGUAGE_SIZE, "%s", d->d_name);
+            snprintf(languages[count++], LANGUAGE_SIZE, "%.*s", LANGUAGE_SIZE - 1, d->d_name);
         if (in)
             fclose(in);
     }
