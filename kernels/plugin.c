@@ -11,7 +11,7 @@
 
 #ifdef KERNELS_EMULATED
 #define NAME "cuda (emulation)"
-#define BUILD "the kernels as they are, emulated on the host: slow, and no measure of a GPU"
+#define BUILD "emulated on the host, no measure of a GPU"
 #else
 #define NAME "cuda"
 #ifndef CUDA_TARGETS /* given by the Makefile */

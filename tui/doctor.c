@@ -9,7 +9,6 @@
 #include "engine/launch/slots.h"
 #include "tui/text_plot.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,24 +212,46 @@ static void examine_onednn(struct finding *f, const json_t *answer)
     json_decref(alone);
 }
 
+/* "no GPU: this host has no driver; take another": its cause and its cure. */
+static void set_missing(struct finding *f, const char *text)
+{
+    const char *cause = strncmp(text, "no GPU: ", 8) == 0 ? text + 8 : text, *end = strstr(cause, "; ");
+    f->result = FINDING_MISSING;
+    snprintf(f->cause, sizeof f->cause, "%.*s", end ? (int)(end - cause) : 700, cause);
+    snprintf(f->cure, sizeof f->cure, "%.400s%s", end ? end + 2 : "", end ? "" : "jobs run on the CPU");
+}
+
+/* ringside-rank loads the plugin and asks the GPUs. */
 static void examine_cuda(struct finding *f)
 {
     *f = (struct finding){.what = "CUDA plugin"};
-    char path[PATH_MAX], driver[256] = "";
-    if (path_program("ringside-cuda.so", path, NULL)) {
-        void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-        if (library) {
-            snprintf(f->text, sizeof f->text, "%.250s", path);
-            dlclose(library);
-            return;
-        }
-        const char *why = dlerror();
-        snprintf(driver, sizeof driver, "%.250s", why ? why : "it cannot be loaded");
+    char rank[PATH_MAX], out[8192], err[1024];
+    struct error e = {0};
+    json_t *answer = NULL;
+    if (path_program("ringside-rank", rank, &e)) {
+        char *argv[] = {rank, (char *)"--gpus", NULL};
+        int code = probe_command(argv, 30, out, sizeof out, err, sizeof err, &e);
+        answer = code == 0 ? event_parse(out, strcspn(out, "\n")) : NULL;
+        if (!answer && e.kind == ERROR_NONE)
+            error_set(&e, ERROR_FAILED, "ringside-rank --gpus fails: %.*s", (int)strcspn(err, "\n"), err);
     }
-    f->result = FINDING_MISSING;
-    snprintf(f->cause, sizeof f->cause, "%s", *driver ? driver : "ringside-cuda.so is not beside ringside");
-    snprintf(f->cure, sizeof f->cure,
-             "nothing to mend: all jobs run on the CPU; this version comes without the CUDA backend");
+    const char *missing = event_text(answer, "missing", answer ? NULL : e.text);
+    const json_t *gpus = json_object_get(answer, "gpus"), *first = json_array_get(gpus, 0);
+    if (missing) {
+        set_missing(f, missing);
+    } else {
+        snprintf(f->text, sizeof f->text, "%zu GPU%s: %.120s; %.32s; %.60s", json_array_size(gpus),
+                 json_array_size(gpus) == 1 ? "" : "s", event_text(first, "text", ""),
+                 event_text(answer, "nccl", "no NCCL"), event_text(answer, "build", ""));
+        if (!event_text(answer, "nccl", NULL)) {
+            f->result = FINDING_WARNING;
+            snprintf(f->cause, sizeof f->cause, "%.700s", event_text(answer, "nccl_missing", ""));
+            snprintf(
+                f->cure, sizeof f->cure,
+                "until then ranks with a GPU each sum their gradients in the host's memory, which is slower");
+        }
+    }
+    json_decref(answer);
 }
 
 static void examine_shm(struct finding *f)

@@ -43,18 +43,20 @@ static void report_ranks(FILE *to, const struct run_model *m)
 {
     if (m->rank_count == 0)
         return;
-    int host_width = 4;
-    for (int i = 0; i < m->rank_count; i++)
-        if ((int)strlen(m->rank_table[i].host) > host_width)
-            host_width = (int)strlen(m->rank_table[i].host);
-    fprintf(to, "\n%5s  %-*s  %-10s %10s %9s %9s %9s\n", "rank", host_width, "host", "device", "samples/s",
-            "compute", "comm", "data");
+    int host_width = 4, device_width = 10;
+    for (int i = 0; i < m->rank_count; i++) {
+        const struct run_rank *r = &m->rank_table[i];
+        host_width = (int)strlen(r->host) > host_width ? (int)strlen(r->host) : host_width;
+        device_width = (int)strlen(r->device) > device_width ? (int)strlen(r->device) : device_width;
+    }
+    fprintf(to, "\n%5s  %-*s  %-*s %10s %9s %9s %9s\n", "rank", host_width, "host", device_width, "device",
+            "samples/s", "compute", "comm", "data");
     for (int i = 0; i < m->rank_count; i++) {
         const struct run_rank *r = &m->rank_table[i];
         char speed[32];
         text_grouped(speed, sizeof speed, r->samples_per_s);
         double seconds[] = {r->compute_s, run_rank_exposed(r), r->data_s};
-        fprintf(to, "%5d  %-*s  %-10s %10s", r->rank, host_width, r->host, r->device, speed);
+        fprintf(to, "%5d  %-*s  %-*s %10s", r->rank, host_width, r->host, device_width, r->device, speed);
         for (int k = 0; k < 3; k++) {
             if (isfinite(seconds[k]))
                 fprintf(to, " %6.2f ms", 1e3 * seconds[k]);

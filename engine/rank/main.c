@@ -91,6 +91,7 @@ static int usage(FILE *to)
 {
     fputs("usage: mpirun -n RANKS ringside-rank DIR    one rank of the run in DIR (started by ringside)\n"
           "       ringside-rank --probe                which MPI and oneDNN; under mpirun, also the ranks\n"
+          "       ringside-rank --gpus                 which GPUs the plugin finds here\n"
           "       ringside-rank --data ...             what 'ringside data' asks for\n",
           to);
     return to == stdout ? 0 : 2;
@@ -104,7 +105,7 @@ int main(int argc, char **argv)
         return printf("ringside-rank %s\n", RINGSIDE_VERSION) < 0;
     if (argc > 2 && strcmp(argv[1], "--data") == 0)
         return rank_data_tool(argc - 2, argv + 2);
-    if (argc != 2 || (argv[1][0] == '-' && strcmp(argv[1], "--probe") != 0))
+    if (argc != 2 || (argv[1][0] == '-' && strcmp(argv[1], "--probe") != 0 && strcmp(argv[1], "--gpus") != 0))
         return usage(stderr);
     signal(SIGPIPE, SIG_IGN); /* a supervisor that is gone is an error of the write */
     int channel = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -113,6 +114,8 @@ int main(int argc, char **argv)
         return 1;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (strcmp(argv[1], "--gpus") == 0)
+        return rank_gpus(channel);
     if (strcmp(argv[1], "--probe") == 0)
         return rank_probe(&argc, &argv, channel);
 

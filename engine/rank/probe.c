@@ -8,6 +8,7 @@
 #include "engine/rank/rank.h"
 
 #include "engine/base/event.h"
+#include "engine/train/device.h"
 
 #include <oneapi/dnnl/dnnl.h>
 #include <stdio.h>
@@ -78,4 +79,13 @@ int rank_probe(int *argc, char ***argv, int channel)
     if (!ok)
         fprintf(stderr, "ringside-rank: %s\n", e.text);
     return ok ? 0 : e.kind;
+}
+
+int rank_gpus(int channel)
+{
+    struct error e = {0};
+    if (event_write(channel, device_report(), &e))
+        return 0;
+    fprintf(stderr, "ringside-rank: %s\n", e.text);
+    return e.kind;
 }

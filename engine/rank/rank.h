@@ -28,6 +28,9 @@ bool rank_bench(const struct job *job, const char *rundir, struct comm *comm, st
 /* `ringside-rank --probe`: one JSON line about MPI, oneDNN and, under mpirun, every rank. Returns the exit code. */
 int rank_probe(int *argc, char ***argv, int channel);
 
+/* `ringside-rank --gpus`: one JSON line (device_report of engine/train/device.h). Returns the exit code. */
+int rank_gpus(int channel);
+
 /* `ringside-rank --data ...`: argv is what follows. Returns the exit code. */
 int rank_data_tool(int argc, char **argv);
 

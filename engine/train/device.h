@@ -10,6 +10,8 @@
 #include "engine/comm/comm.h"
 #include "engine/nn/plugin.h"
 
+#include <jansson.h>
+
 struct device {
     const struct gpu_plugin *plugin; /* NULL: the CPU */
     int number;                      /* of the GPU on this host */
@@ -48,5 +50,11 @@ void device_disconnect(struct device *d, struct comm *comm);
  */
 bool device_choose_algo(struct device *d, struct comm *comm, struct backend *b, bool compress,
                         const char **algo, struct error *e);
+
+/*
+ * device_report.c. What there is on this host: {"plugin", "build", "gpus": [{"name", "text", "free_bytes"}], "nccl" or
+ * "nccl_missing"; "missing": why there is none, and what to do}. A new reference.
+ */
+json_t *device_report(void);
 
 #endif
