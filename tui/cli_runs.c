@@ -1,5 +1,5 @@
 /*
- * cli_runs.c - `ringside runs`: list, watch, steer, stop, replay, delete and prune runs.
+ * cli_runs.c - `ringside runs`: list, watch, steer, stop, replay, compare, export, delete and prune runs.
  */
 #include "engine/base/event.h"
 #include "engine/base/paths.h"
@@ -7,6 +7,7 @@
 #include "engine/launch/launch.h"
 #include "engine/launch/replay.h"
 #include "tui/cli.h"
+#include "tui/cli_compare.h"
 #include "tui/follow.h"
 #include "tui/options.h"
 #include "tui/run_tail.h"
@@ -26,6 +27,7 @@ struct runs_options {
     int keep;
     double speed;
     long step;
+    char format[16], out[PATH_MAX];
     char **names;
     int count;
 };
@@ -283,6 +285,28 @@ static int runs_prune(const struct runs_options *o, struct error *e)
     return code;
 }
 
+static int runs_stop(const struct runs_options *o, struct error *e)
+{
+    return each(o, "stop", stop_one, true, e);
+}
+
+static int runs_delete(const struct runs_options *o, struct error *e)
+{
+    return each(o, "delete", delete_one, false, e);
+}
+
+static int runs_compare(const struct runs_options *o, struct error *e)
+{
+    (void)e;
+    return cli_compare(o->names, o->count, o->all, o->json);
+}
+
+static int runs_export(const struct runs_options *o, struct error *e)
+{
+    (void)e;
+    return cli_export(o->count ? o->names[0] : "last", o->format, *o->out ? o->out : NULL, o->json);
+}
+
 int cli_runs(int argc, char **argv)
 {
     struct runs_options o = {.keep = KEEP_DEFAULT, .speed = 1};
@@ -290,13 +314,18 @@ int cli_runs(int argc, char **argv)
     const struct option options[] = {
         {"json", NULL, OPTION_FLAG, &o.json, 0, 0, 0, "one JSON object a line", NULL, NULL},
         {"all", NULL, OPTION_FLAG, &o.all, 0, 0, 0,
-         "stop: every run that runs; delete: every one that has ended", NULL, NULL},
+         "stop: every run that runs; delete: every one that has ended; compare: every one that trained", NULL,
+         NULL},
         {"speed", "X", OPTION_REAL, &o.speed, 0, 0, 1e6, "replay: X times as fast; 0: as fast as it goes (1)",
          NULL, NULL},
         {"detach", NULL, OPTION_FLAG, &o.detach, 0, 0, 0,
          "replay: print the new run's id and leave it running", NULL, NULL},
         {"step", "S", OPTION_LONG, &o.step, 0, 1, 1e12, "trace: the step to draw (one of typical length)",
          NULL, NULL},
+        {"format", "F", OPTION_TEXT, o.format, sizeof o.format, 0, 0,
+         "export: csv, a row an event, or text, the report (csv)", NULL, NULL},
+        {"out", "FILE", OPTION_TEXT, o.out, sizeof o.out, 0, 0, "export: to a file (standard output)", NULL,
+         NULL},
         {"keep", "N", OPTION_INT, &o.keep, 0, 0, 1000000, "prune: how many ended runs to keep (20)", NULL,
          NULL},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
@@ -304,16 +333,20 @@ int cli_runs(int argc, char **argv)
     const struct option_command command = {
         .usage =
             "ringside runs [list | watch RUN | trace RUN | bucket RUN BYTES | stop RUN... | replay RUN |\n"
-            "              speed RUN X|pause|go | delete RUN... | prune] [options]",
-        .summary = "RUN is an id, a label, a part of one, a path, or 'last'. replay also takes the name of a "
-                   "recording that comes\n"
-                   "with the course. Ctrl-C ends a watch; the run goes on. trace tells where the time of the "
-                   "first steps "
-                   "went (the\n"
-                   "run's trace.json, which Perfetto opens, too). bucket changes the size of a training's "
-                   "buckets while "
-                   "it goes on\n"
-                   "(train --bucket). speed changes a replay's while it plays.",
+            "              speed RUN X|pause|go | compare RUN RUN... | export RUN | delete RUN... | prune] "
+            "[options]",
+        .summary =
+            "RUN is an id, a label, a part of one, a path, or 'last'. replay also takes the name of a "
+            "recording that comes\n"
+            "with the course. Ctrl-C ends a watch; the run goes on. trace tells where the time of the "
+            "first steps "
+            "went (the\n"
+            "run's trace.json, which Perfetto opens, too). bucket changes the size of a training's "
+            "buckets while "
+            "it goes on\n"
+            "(train --bucket). speed changes a replay's while it plays. compare sets runs side by side:\n"
+            "what differs first, then time, speed-up, accuracy; runs of one configuration as mean and 95 % "
+            "interval.",
         .options = options,
     };
     char *rest[OPTION_MAX_WORDS];
@@ -323,39 +356,36 @@ int cli_runs(int argc, char **argv)
         return code;
     const char *verb = rest_count ? rest[0] : "list";
     o.names = rest + 1, o.count = rest_count ? rest_count - 1 : 0;
-    bool takes_many =
-        !strcmp(verb, "stop") || !strcmp(verb, "delete") || !strcmp(verb, "bucket") || !strcmp(verb, "speed");
-    bool takes_one = !strcmp(verb, "watch") || !strcmp(verb, "trace") || !strcmp(verb, "replay");
-    int most = takes_many ? OPTION_MAX_WORDS : takes_one;
-    if (!strcmp(verb, "compare") || !strcmp(verb, "export")) {
-        error_set(&e, ERROR_INPUT, "runs %s: this version cannot do that yet", verb);
+    static const struct {
+        const char *verb;
+        int most; /* runs it takes; with 0: none */
+        int (*act)(const struct runs_options *o, struct error *e);
+    } VERBS[] = {
+        {"list", 0, runs_list},
+        {"watch", 1, runs_watch},
+        {"trace", 1, runs_trace},
+        {"replay", 1, runs_replay},
+        {"export", 1, runs_export},
+        {"compare", OPTION_MAX_WORDS, runs_compare},
+        {"bucket", OPTION_MAX_WORDS, runs_bucket},
+        {"speed", OPTION_MAX_WORDS, runs_speed},
+        {"stop", OPTION_MAX_WORDS, runs_stop},
+        {"delete", OPTION_MAX_WORDS, runs_delete},
+        {"prune", 0, runs_prune},
+    };
+    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS; i++) {
+        if (strcmp(verb, VERBS[i].verb) != 0)
+            continue;
+        if (o.count <= VERBS[i].most)
+            return VERBS[i].act(&o, &e);
+        error_set(&e, ERROR_INPUT, "runs %s: expected %s, got '%s'", verb,
+                  VERBS[i].most ? "one run" : "options only", o.names[VERBS[i].most]);
         return cli_fail(&e);
     }
-    if (o.count > most && (most || !strcmp(verb, "list") || !strcmp(verb, "prune"))) {
-        error_set(&e, ERROR_INPUT, "runs %s: expected %s, got '%s'", verb, most ? "one run" : "options only",
-                  o.names[most]);
-        return cli_fail(&e);
-    }
-    if (!strcmp(verb, "list"))
-        return runs_list(&o, &e);
-    if (!strcmp(verb, "watch"))
-        return runs_watch(&o, &e);
-    if (!strcmp(verb, "trace"))
-        return runs_trace(&o, &e);
-    if (!strcmp(verb, "replay"))
-        return runs_replay(&o, &e);
-    if (!strcmp(verb, "bucket"))
-        return runs_bucket(&o, &e);
-    if (!strcmp(verb, "speed"))
-        return runs_speed(&o, &e);
-    if (!strcmp(verb, "stop"))
-        return each(&o, verb, stop_one, true, &e);
-    if (!strcmp(verb, "delete"))
-        return each(&o, verb, delete_one, false, &e);
-    if (!strcmp(verb, "prune"))
-        return runs_prune(&o, &e);
-    error_set(&e, ERROR_INPUT,
-              "runs: expected list, watch, trace, bucket, stop, replay, speed, delete or prune, got '%s'",
-              verb);
+    error_set(
+        &e, ERROR_INPUT,
+        "runs: expected list, watch, trace, bucket, stop, replay, speed, compare, export, delete or prune, "
+        "got '%s'",
+        verb);
     return cli_fail(&e);
 }

@@ -171,19 +171,32 @@ const char *compare_value(const struct compare_run *run, const char *name)
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* Whether all settings of a are those of b, but for one that is left out (NULL: none). */
-static bool within(const struct compare_run *a, const struct compare_run *b, const char *left_out)
+/* Whether all settings of a are those of b, but for two that may be left out (NULL: none). */
+static bool within(const struct compare_run *a, const struct compare_run *b, const char *left_out,
+                   const char *too)
 {
-    for (int i = 0; i < a->setting_count; i++)
-        if ((!left_out || strcmp(a->settings[i].name, left_out) != 0) &&
-            strcmp(a->settings[i].value, compare_value(b, a->settings[i].name)) != 0)
+    for (int i = 0; i < a->setting_count; i++) {
+        const char *name = a->settings[i].name;
+        if (left_out && (!strcmp(name, left_out) || (too && !strcmp(name, too))))
+            continue;
+        if (strcmp(a->settings[i].value, compare_value(b, name)) != 0)
             return false;
+    }
     return true;
 }
 
-static bool alike(const struct compare_run *a, const struct compare_run *b, const char *left_out)
+static bool alike(const struct compare_run *a, const struct compare_run *b)
 {
-    return within(a, b, left_out) && within(b, a, left_out);
+    return within(a, b, NULL, NULL) && within(b, a, NULL, NULL);
+}
+
+/* Alike but for the ranks: each with its batch as before (weak scaling), or one global batch (strong scaling). */
+static bool scales_to(const struct compare_run *a, const struct compare_run *b)
+{
+    long each = strtol(compare_value(a, "batch"), NULL, 10),
+         other = strtol(compare_value(b, "batch"), NULL, 10);
+    const char *too = each * a->ranks == other * b->ranks ? "batch" : NULL;
+    return within(a, b, "ranks", too) && within(b, a, "ranks", too);
 }
 
 static int by_ranks(const void *a, const void *b)
@@ -202,7 +215,7 @@ static bool form_groups(struct comparison *c)
         return false;
     for (int i = 0; i < c->run_count; i++) {
         int g = 0;
-        while (g < c->group_count && !alike(&c->runs[c->groups[g].first], &c->runs[i], NULL))
+        while (g < c->group_count && !alike(&c->runs[c->groups[g].first], &c->runs[i]))
             g++;
         if (g == c->group_count)
             c->groups[c->group_count++] = (struct compare_group){.first = i, .ranks = c->runs[i].ranks};
@@ -210,24 +223,30 @@ static bool form_groups(struct comparison *c)
     qsort(c->groups, (size_t)c->group_count, sizeof *c->groups, by_ranks);
     for (int i = 0; i < c->run_count; i++)
         for (int g = 0; g < c->group_count; g++)
-            if (alike(&c->runs[c->groups[g].first], &c->runs[i], NULL)) {
+            if (alike(&c->runs[c->groups[g].first], &c->runs[i])) {
                 c->runs[i].group = g;
                 c->groups[g].runs++;
             }
     return true;
 }
 
-/* The group of fewest ranks among those that differ in the ranks alone; groups are sorted by ranks. */
-static int base_of(const struct comparison *c, int group)
+static bool relatives(const struct comparison *c, int a, int b)
 {
-    for (int g = 0; g < group; g++)
-        if (c->groups[g].ranks < c->groups[group].ranks &&
-            alike(&c->runs[c->groups[g].first], &c->runs[c->groups[group].first], "ranks"))
-            return g;
-    bool has_more = false;
-    for (int g = group + 1; g < c->group_count; g++)
-        has_more |= alike(&c->runs[c->groups[g].first], &c->runs[c->groups[group].first], "ranks");
-    return has_more ? group : 0;
+    return c->groups[a].ranks != c->groups[b].ranks &&
+           scales_to(&c->runs[c->groups[a].first], &c->runs[c->groups[b].first]);
+}
+
+/* Groups are sorted by ranks: the first relative has the fewest. */
+static void find_base(const struct comparison *c, int group, struct compare_group *of)
+{
+    for (int g = 0; g < c->group_count; g++)
+        if (g != group && relatives(c, g, group)) {
+            of->base = c->groups[g].ranks < of->ranks ? g : group;
+            of->related = true;
+            return;
+        }
+    of->base = 0;
+    of->related = group == 0;
 }
 
 static bool take_means(struct comparison *c)
@@ -246,7 +265,7 @@ static bool take_means(struct comparison *c)
     free(values);
     for (int g = 0; g < c->group_count; g++) {
         struct compare_group *group = &c->groups[g];
-        group->base = base_of(c, g);
+        find_base(c, g, group);
         const struct compare_group *base = &c->groups[group->base];
         struct interval ratio = {1, NAN, group->figure[COMPARE_SPEED].n};
         if (group != base)

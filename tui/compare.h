@@ -3,7 +3,8 @@
  *
  * Runs whose configuration is the same (but for the seed) form a group: repeated measurements, of which the mean and its
  * 95 % interval are told (engine/base/interval.h). Speed-up and efficiency are against the group with the fewest ranks
- * among those that are alike in everything but the ranks; where there is none, against the fewest ranks of all.
+ * among those that are alike in everything but the ranks (or the batch of a rank too, where the global batch is the same:
+ * strong scaling); where there is none, against the fewest ranks of all.
  */
 #ifndef RINGSIDE_TUI_COMPARE_H
 #define RINGSIDE_TUI_COMPARE_H
@@ -41,6 +42,7 @@ struct compare_run {
 struct compare_group {
     int first, runs; /* a run of it, and how many there are */
     int ranks, base; /* base: the group it is set against; itself where that has the fewest ranks */
+    bool related;    /* it and its base differ in ranks alone, or it is one */
     struct interval figure[COMPARE_FIGURES];
 };
 

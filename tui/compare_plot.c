@@ -32,14 +32,14 @@ static int curves_of(const struct comparison *k, struct curve curves[PLOT_MAX_SE
     for (int g = 0; g < k->group_count; g++) {
         const struct compare_group *group = &k->groups[g];
         double speed = group->figure[COMPARE_SPEED].mean;
-        int at = 0;
-        while (at < count && curves[at].base != group->base)
+        int at = 0, base = group->related ? group->base : g; /* what has no relatives is a curve of its own */
+        while (at < count && curves[at].base != base)
             at++;
         if (at == PLOT_MAX_SERIES - 1 || !isfinite(speed))
             continue;
         struct curve *curve = &curves[at];
         if (at == count) {
-            *curve = (struct curve){.base = group->base};
+            *curve = (struct curve){.base = base};
             count++;
         }
         if (curve->count == POINTS)

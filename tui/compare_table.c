@@ -252,6 +252,27 @@ static void write_members(FILE *to, const struct comparison *c)
     }
 }
 
+/* Broken at blanks into lines of at most so many columns. */
+static void write_sentence(FILE *to, const char *text, int columns)
+{
+    int used = 0;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        int wide = text_columns(word);
+        if (used && used + 1 + wide > columns) {
+            fputc('\n', to);
+            used = 0;
+        }
+        used += fprintf(to, "%s", used ? " " : "") + wide;
+        fputs(word, to);
+        text += length;
+        text += *text == ' ';
+    }
+    fputc('\n', to);
+}
+
 void compare_write(FILE *to, const struct comparison *c, int columns, bool utf8)
 {
     struct compare_table t;
@@ -264,7 +285,8 @@ void compare_write(FILE *to, const struct comparison *c, int columns, bool utf8)
         fputc('\n', to);
     }
     write_members(to, c);
-    fprintf(to, "\n%s\n", compare_note(&t));
+    fputc('\n', to);
+    write_sentence(to, compare_note(&t), columns);
     compare_table_free(&t);
 }
 

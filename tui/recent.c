@@ -31,12 +31,24 @@ static bool look(struct recent_run *run)
     return changed;
 }
 
-/* A replay's pace lies in its folder. */
-static bool is_replay(const char *dir)
+/* What the run event says, which stands at the beginning; a run that has not begun will be measured. */
+static const char *origin_of(const char *dir, const char *kind)
 {
-    json_t *pace = rundir_read_json(dir, "replay.json", NULL);
-    json_decref(pace);
-    return pace != NULL;
+    enum { LINES = 16 };
+    struct run_reader *reader = run_reader_open(dir, NULL);
+    const char *origin = !strcmp(kind, "sim") ? N_("simulated") : N_("measured");
+    for (int i = 0; reader && i < LINES; i++) {
+        json_t *event = run_reader_next(reader);
+        const char *said = event_text(event, "origin", "");
+        if (event_is(event, "run"))
+            origin = !strcmp(said, "sim")      ? N_("simulated")
+                     : !strcmp(said, "replay") ? N_("replayed")
+                     : !strcmp(said, "byo")    ? N_("your program")
+                                               : origin;
+        json_decref(event);
+    }
+    run_reader_free(reader);
+    return origin;
 }
 
 static void introduce(struct recent_run *run)
@@ -45,9 +57,7 @@ static void introduce(struct recent_run *run)
     snprintf(run->kind, sizeof run->kind, "%s", event_text(job, "kind", ""));
     snprintf(run->label, sizeof run->label, "%s", event_text(job, "label", ""));
     run->ranks = (int)job_json_ranks(job);
-    run->origin = !strcmp(run->kind, "sim") ? N_("simulated")
-                  : is_replay(run->dir)     ? N_("replayed")
-                                            : N_("measured");
+    run->origin = origin_of(run->dir, run->kind);
     bool nested = *event_text(job, "parent", "") != '\0';
     run->hidden = !strcmp(run->kind, "check") || (nested && !strcmp(run->kind, "ranks"));
     json_decref(job);

@@ -118,14 +118,16 @@ void run_move_cursor(struct run_view *v, double by)
         run_pan(v, (v->cursor - v->to) / (v->to - v->from));
 }
 
-/* The value at the cursor: of the sample nearest to it. NaN: the curve does not reach there. */
-static double at_cursor(const struct run_view *v, const struct run_series *s)
+/* The value at the cursor: of the sample nearest to it, whose step is *x. NaN: the curve does not reach there. */
+static double at_cursor(const struct run_view *v, const struct run_series *s, double *x)
 {
     int i = run_series_nearest(s, v->cursor);
     if (i < 0)
         return NAN;
     double reach = fmax((double)s->stride, 0.02 * (v->steps.hi - v->steps.lo));
-    return fabs(s->x[i] - v->cursor) <= fmax(reach, s->count < 64 ? INFINITY : reach) ? s->y[i] : NAN;
+    bool few = s == &v->m.eval_accuracy || s->count < 64;
+    *x = s->x[i];
+    return few || fabs(s->x[i] - v->cursor) <= reach ? s->y[i] : NAN;
 }
 
 /* --- axes ----------------------------------------------------------------------------------------------------------- */
@@ -134,7 +136,8 @@ static double at_cursor(const struct run_view *v, const struct run_series *s)
 static bool widen(const struct run_view *v, const struct run_series *s, double *lo, double *hi)
 {
     double a, b;
-    bool any = v->zoomed ? run_series_range_within(s, v->from, v->to, &a, &b) : run_series_range(s, &a, &b);
+    bool all = !v->zoomed || s == &v->m.eval_accuracy; /* accuracies are few: their axis stays */
+    bool any = !all ? run_series_range_within(s, v->from, v->to, &a, &b) : run_series_range(s, &a, &b);
     if (!any)
         return false;
     *lo = fmin(*lo, a);
@@ -221,9 +224,10 @@ static void draw_pair(struct run_view *v, struct canvas *c, struct rect inside, 
                       const char *const names[2], const struct run_series *const pair[2])
 {
     char text[2][64], value[24];
+    double step;
     struct plot_series lines[2];
     for (int i = 0; i < 2; i++) {
-        value_text(curve, at_cursor(v, pair[i]), value, sizeof value);
+        value_text(curve, at_cursor(v, pair[i], &step), value, sizeof value);
         if (v->has_cursor)
             snprintf(text[i], sizeof text[i], "%s %s", names[i], value);
         else
@@ -240,12 +244,16 @@ static void draw_lines(struct run_view *v, struct canvas *c, struct rect inside,
     struct plot_series series[PLOT_MAX_SERIES];
     const struct run_series *own = curve_of(&v->m, curve);
     char values[PLOT_MAX_SERIES][24];
+    double step = v->cursor;
     int count = 0;
     for (int i = -1; i < v->overlay_count && count < PLOT_MAX_SERIES; i++, count++) {
         /* Accuracies are few, and the run's own; curves may be a part that was read again. */
         const struct run_model *of = i >= 0 ? v->overlays[i] : curve == CURVE_ACCURACY ? &v->m : run_shown(v);
         const struct run_series *s = curve_of(of, curve);
-        value_text(curve, at_cursor(v, s), values[count], sizeof values[count]);
+        double x = v->cursor;
+        value_text(curve, at_cursor(v, s, &x), values[count], sizeof values[count]);
+        if (i < 0 && curve == CURVE_ACCURACY) /* evaluations are far between: say which one */
+            step = x;
         series[count] = line_of(v->has_cursor && v->overlay_count ? values[count] : NULL, s);
         series[count].points = curve == CURVE_ACCURACY;
         series[count].fill = curve != CURVE_ACCURACY && !v->overlay_count;
@@ -261,9 +269,9 @@ static void draw_lines(struct run_view *v, struct canvas *c, struct rect inside,
     if (!v->has_cursor)
         value_text(curve, curve == CURVE_LOSS ? v->m.last_loss : own->y_last, values[0], sizeof values[0]);
     if (v->has_cursor && v->overlay_count)
-        snprintf(text, size, _(" step %.0f "), v->cursor);
+        snprintf(text, size, _(" step %.0f "), step);
     else if (v->has_cursor)
-        snprintf(text, size, _(" step %.0f: %s "), v->cursor, values[0]);
+        snprintf(text, size, _(" step %.0f: %s "), step, values[0]);
     else
         snprintf(text, size, " %s ", values[0]);
 }
@@ -302,8 +310,11 @@ void run_draw_curve(struct run_view *v, struct canvas *c, struct rect area, enum
 {
     char text[64];
     run_plot_curve(v, c, canvas_box(c, area, title_of(v, curve), ROLE_BORDER), curve, text, sizeof text);
+    const char *shown = text, *value = strstr(text, ": ");
+    if (value && area.cols <= text_columns(text) + 14)
+        shown = value + 1; /* no room to say of which step it is */
     if (*text)
-        run_draw_corner(c, area, curve == CURVE_ACCURACY ? ROLE_GOOD : plot_role(0), text);
+        run_draw_corner(c, area, curve == CURVE_ACCURACY ? ROLE_GOOD : plot_role(0), shown);
 }
 
 /* What the lines are: "● this run ▲ cnn-mnist (simulated)", in a row of its own where there are several. */
@@ -369,9 +380,9 @@ static void draw_time_key(const struct run_view *v, struct canvas *c, struct rec
     const struct run_series *parts[] = {&m->compute, &m->exposed, &m->data};
     const double latest[] = {v->m.compute_s,
                              isfinite(v->m.exposed_comm_s) ? v->m.exposed_comm_s : v->m.comm_s, v->m.data_s};
-    double value[3], whole = 0;
+    double value[3], whole = 0, step;
     for (int i = 0; i < 3; i++) {
-        value[i] = v->has_cursor ? at_cursor(v, parts[i]) : latest[i];
+        value[i] = v->has_cursor ? at_cursor(v, parts[i], &step) : latest[i];
         value[i] = isfinite(value[i]) ? value[i] : 0;
         whole += value[i];
     }

@@ -57,7 +57,6 @@ mistake "--algo: there is no allreduce algorithm \"star\"" allreduce --algo ring
 mistake "there is no run 'nothing'" runs watch nothing
 mistake "which run?" runs stop
 mistake "expected list, watch" runs frobnicate
-mistake "this version cannot do that yet" runs compare a b
 check "no run was started by any of these" test -z "$(ls "$runs" 2>/dev/null)"
 
 expect "train where mpirun is missing" 3 env PATH=/nonexistent "$ringside" train
