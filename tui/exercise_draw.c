@@ -2,11 +2,13 @@
  * exercise_draw.c - the exercise view on the screen.
  *
  * From 140 columns task and results stand beside the learner's file. At 80 x 24 the task or the file is above the
- * results (Tab changes which), so that both keep 76 columns. Below that one pane fills the window.
+ * results (Tab changes which), so that both keep 76 columns. Below that one pane fills the window. From 120 columns a run
+ * that the exercise has started takes the right half.
  */
 #include "tui/exercise_view.h"
 #include "tui/highlight.h"
 #include "tui/run_view.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <stdio.h>
@@ -36,7 +38,7 @@ static void more_mark(struct canvas *c, struct rect area, int below)
     if (below <= 0 || area.cols < 20)
         return;
     char text[24];
-    snprintf(text, sizeof text, " %d more ", below);
+    snprintf(text, sizeof text, _(" %d more "), below);
     int columns = text_columns(text);
     canvas_text(c, area.row + area.rows - 1, area.col + area.cols - columns - 2, columns, ROLE_MUTED, 0,
                 text);
@@ -71,12 +73,14 @@ static int task_rows(struct exercise_view *v, int cols)
 
 static void draw_task(struct exercise_view *v, struct canvas *c, struct rect area)
 {
-    char title[48] = "Task";
+    char title[64];
     if (v->show_hint)
-        snprintf(title, sizeof title, "Hint %d of %d (t: task)", v->hints_shown, v->hint_count);
+        snprintf(title, sizeof title, _("Hint %d of %d (t: task)"), v->hints_shown, v->hint_count);
+    else
+        snprintf(title, sizeof title, "%s", _("Task"));
     struct rect in = pane_box(v, c, area, PANE_TASK, title);
     if (!task_text(v)) {
-        canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "This exercise has no task.");
+        canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, _("This exercise has no task."));
         return;
     }
     render_task(v, in.cols);
@@ -125,11 +129,21 @@ static void draw_code(struct exercise_view *v, struct canvas *c, struct rect are
     struct cell cells[MOST];
     const char *slash = strrchr(v->files.file, '/');
     char title[120];
-    snprintf(title, sizeof title, "%.100s%s", slash ? slash + 1 : v->files.file,
-             v->edited ? " (not checked)" : "");
+    if (v->show_diff)
+        snprintf(title, sizeof title, "%s", _("Yours and the solution (d: your file)"));
+    else
+        snprintf(title, sizeof title, v->edited ? _("%.80s (not checked)") : "%.80s",
+                 slash ? slash + 1 : v->files.file);
     struct rect in = pane_box(v, c, area, PANE_CODE, title);
     if (!v->code) {
-        canvas_text(c, in.row, in.col, in.cols, ROLE_BAD, 0, "The file cannot be read; R makes it anew.");
+        canvas_text(c, in.row, in.col, in.cols, ROLE_BAD, 0, _("The file cannot be read; R makes it anew."));
+        return;
+    }
+    if (v->show_diff) {
+        int rows = exercise_diff_rows(v);
+        clamp_scroll(&v->scroll[PANE_CODE], rows, in.rows);
+        exercise_diff_draw(v, c, in);
+        more_mark(c, area, rows - v->scroll[PANE_CODE] - in.rows);
         return;
     }
     int lines = lines_of(v->code), wrong = exercise_check_line(&v->check), state = 0;
@@ -165,8 +179,8 @@ static enum role check_headline(const struct exercise_view *v, char *text, size_
 {
     const struct exercise_check *k = &v->check;
     if (!k->started) {
-        snprintf(text, size,
-                 "Not checked yet: e edits your file, saving it checks, c checks with real ranks.");
+        snprintf(text, size, "%s",
+                 _("Not checked yet: e edits your file, saving it checks, c checks with real ranks."));
         return ROLE_MUTED;
     }
     int total = k->m.check_count, passed = exercise_check_count(k, CHECK_PASS);
@@ -174,37 +188,41 @@ static enum role check_headline(const struct exercise_view *v, char *text, size_
         if (k->m.status.state == RUN_PENDING) {
             run_model_state_text(&k->m, text, size);
         } else {
-            snprintf(text, size, "%s, %.0f s%s",
-                     k->instant ? "Checking in one process" : "Checking with real ranks",
-                     run_model_elapsed(&k->m, v->now), k->stopping ? "; stopping" : " (x stops it)");
+            const char *format = k->stopping  ? _("Stopping the check, %.0f s")
+                                 : k->instant ? _("Checking in one process, %.0f s (x stops it)")
+                                              : _("Checking with real ranks, %.0f s (x stops it)");
+            snprintf(text, size, format, run_model_elapsed(&k->m, v->now));
         }
         return ROLE_ACCENT;
     }
     if (exercise_check_passed(k)) {
         if (k->instant)
-            snprintf(text, size, "All %d pass in one process. Now c: the same with real ranks.", total);
+            snprintf(text, size, _("All %d pass in one process. Now c: the same with real ranks."), total);
         else
-            snprintf(text, size, "All %d checks pass. Well done.", total);
+            snprintf(text, size, _("All %d checks pass. Well done. d shows how the solution does it."),
+                     total);
         return ROLE_GOOD;
     }
     if (!total && k->m.status.state == RUN_CANCELLED) {
-        snprintf(text, size, "The check was stopped before it gave an answer.");
+        snprintf(text, size, "%s", _("The check was stopped before it gave an answer."));
         return ROLE_WARN;
     }
     if (!total) {
         char why[600];
         run_model_state_text(&k->m, why, sizeof why);
-        snprintf(text, size, "The check gave no answer. %s", why);
+        snprintf(text, size, _("The check gave no answer. %s"), why);
         return ROLE_BAD;
     }
-    snprintf(text, size, "%d of %d checks pass%s", passed, total,
-             k->instant ? " (in one process; c: real ranks)" : "");
+    snprintf(text, size,
+             k->instant ? _("%d of %d checks pass (in one process; c: real ranks)")
+                        : _("%d of %d checks pass"),
+             passed, total);
     return exercise_check_count(k, CHECK_FAIL) ? ROLE_BAD : ROLE_WARN;
 }
 
 static void draw_checks(struct exercise_view *v, struct canvas *c, struct rect area)
 {
-    struct rect in = pane_box(v, c, area, PANE_CHECKS, "Checks");
+    struct rect in = pane_box(v, c, area, PANE_CHECKS, _("Checks"));
     char text[800];
     enum role role = check_headline(v, text, sizeof text);
     int used = wrap_text(c, (struct rect){in.row, in.col, in.rows < 2 ? in.rows : 2, in.cols}, role,
@@ -226,8 +244,13 @@ static int results_rows(const struct exercise_view *v, int cols)
            (v->check.started ? checks_rows(v->check.m.checks, v->check.m.check_count, cols) : 0);
 }
 
-void exercise_draw(struct exercise_view *v, struct canvas *c, struct rect area)
+void exercise_draw(struct exercise_view *v, struct app *app, struct canvas *c, struct rect area)
 {
+    v->cols = area.cols;
+    if (exercise_beside_shown(v)) {
+        struct rect right = rect_cut_cols(&area, -(area.cols / 2));
+        exercise_beside_draw(v, app, c, right);
+    }
     if (v->pane != PANE_CHECKS)
         v->top = v->pane;
     if (area.rows < 16 || area.cols < 60) {

@@ -11,6 +11,7 @@
 #include "engine/launch/lua_host.h"
 #include "tui/app.h"
 #include "tui/progress.h"
+#include "tui/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,9 @@ enum {
     ACT_HINT,
     ACT_TASK,
     ACT_RUN,
+    ACT_FULL,
     ACT_WATCH,
+    ACT_DIFF,
     ACT_RESET,
     ACT_RESET_YES,
     ACT_PANE,
@@ -40,23 +43,47 @@ enum {
 };
 
 static const struct key_binding exercise_keys[] = {
-    {'e', ACT_EDIT, "edit", "edit your file in $VISUAL or $EDITOR; saving checks it at once, in one process"},
-    {'c', ACT_CHECK, "check", "check your file with real ranks"},
-    {'x', ACT_CANCEL, NULL, "stop the check that is running (Esc does, too)"},
-    {'h', ACT_HINT, "hint", "the next hint"},
-    {'t', ACT_TASK, NULL, "the task again, after a hint"},
-    {'r', ACT_RUN, "run", "run your file and watch it"},
-    {'w', ACT_WATCH, "ring", "watch the messages of the last check on the ring"},
-    {KEY_CODE_TAB, ACT_PANE, "pane", "the next pane: task, your file, checks"},
-    {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, "the pane before"},
-    {KEY_CODE_UP, ACT_UP, NULL, "scroll the pane"},
-    {KEY_CODE_DOWN, ACT_DOWN, NULL, "scroll the pane"},
-    {KEY_CODE_PAGE_UP, ACT_PAGE_UP, NULL, "scroll the pane by ten lines"},
-    {KEY_CODE_PAGE_DOWN, ACT_PAGE_DOWN, NULL, "scroll the pane by ten lines"},
-    {KEY_CODE_HOME, ACT_TOP, NULL, "to the pane's beginning or end"},
-    {KEY_CODE_END, ACT_BOTTOM, NULL, "to the pane's beginning or end"},
-    {'R', ACT_RESET, NULL, "begin anew with the starter; your file is kept as a backup (asks first)"},
-    {KEY_CODE_ESCAPE, ACT_LEAVE, NULL, "stop a running check, else go back"},
+    {'e', ACT_EDIT, N_("edit"),
+     N_("edit your file in $VISUAL or $EDITOR; saving checks it at once, in one process")},
+    {'c', ACT_CHECK, N_("check"), N_("check your file with real ranks")},
+    {'x', ACT_CANCEL, NULL, N_("stop the check that is running (Esc does, too)")},
+    {'h', ACT_HINT, N_("hint"), N_("the next hint")},
+    {'t', ACT_TASK, NULL, N_("the task again, after a hint")},
+    {'r', ACT_RUN, N_("run"), N_("run your file and watch it: beside it in a wide window")},
+    {KEY_CODE_ENTER, ACT_FULL, NULL, N_("the whole view of the run beside it")},
+    {'w', ACT_WATCH, N_("ring"), N_("watch the messages of the last check on the ring")},
+    {'d', ACT_DIFF, NULL, N_("how your file differs from the solution, once it has passed")},
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), N_("the next pane: task, your file, checks")},
+    {KEY_CODE_BACKTAB, ACT_PANE_BACK, NULL, N_("the pane before")},
+    {KEY_CODE_UP, ACT_UP, NULL, N_("scroll the pane")},
+    {KEY_CODE_DOWN, ACT_DOWN, NULL, N_("scroll the pane")},
+    {KEY_CODE_PAGE_UP, ACT_PAGE_UP, NULL, N_("scroll the pane by ten lines")},
+    {KEY_CODE_PAGE_DOWN, ACT_PAGE_DOWN, NULL, N_("scroll the pane by ten lines")},
+    {KEY_CODE_HOME, ACT_TOP, NULL, N_("to the pane's beginning or end")},
+    {KEY_CODE_END, ACT_BOTTOM, NULL, N_("to the pane's beginning or end")},
+    {'R', ACT_RESET, NULL, N_("begin anew with the starter; your file is kept as a backup (asks first)")},
+    {KEY_CODE_ESCAPE, ACT_LEAVE, NULL, N_("stop a running check, put the run beside it away, else go back")},
+    {0, 0, NULL, NULL},
+};
+
+/* With a passed exercise the footer names its reward. */
+static const struct key_binding passed_keys[] = {
+    {'e', ACT_EDIT, N_("edit"), NULL},
+    {'c', ACT_CHECK, N_("check"), NULL},
+    {'d', ACT_DIFF, N_("solution"), NULL},
+    {'r', ACT_RUN, N_("run"), NULL},
+    {'w', ACT_WATCH, N_("ring"), NULL},
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), NULL},
+    {0, 0, NULL, NULL},
+};
+
+static const struct key_binding beside_keys[] = {
+    {'e', ACT_EDIT, N_("edit"), NULL},
+    {'c', ACT_CHECK, N_("check"), NULL},
+    {'r', ACT_RUN, N_("run"), NULL},
+    {KEY_CODE_ENTER, ACT_FULL, N_("whole run"), NULL},
+    {KEY_CODE_TAB, ACT_PANE, N_("pane"), NULL},
+    {KEY_CODE_ESCAPE, ACT_LEAVE, N_("put away"), NULL},
     {0, 0, NULL, NULL},
 };
 
@@ -74,6 +101,7 @@ static bool look_at_file(struct exercise_view *v)
         memset(&st, 0, sizeof st);
     if (same_time(&st, &v->code_stat))
         return false;
+    exercise_diff_free(v);
     free(v->code);
     v->code = markdown_read(v->files.file, NULL);
     v->code_stat = st;
@@ -108,6 +136,9 @@ static void exercise_close(void *view)
 {
     struct exercise_view *v = view;
     exercise_check_stop(v);
+    exercise_beside_close(v);
+    exercise_diff_free(v);
+    free(v->solution);
     if (v->check.started && v->check.instant && !v->check.running)
         rundir_delete(v->check.m.dir, NULL);
     exercise_check_free(&v->check);
@@ -143,7 +174,7 @@ static bool exercise_tick(void *view, struct app *app, double now)
                 start_check(v, app, true);
         }
     }
-    changed |= exercise_check_poll(v);
+    changed |= exercise_check_poll(v) | exercise_beside_tick(v, app, now);
     struct exercise_check *k = &v->check;
     if (k->started && !k->running && !k->noted) {
         k->noted = true;
@@ -178,7 +209,7 @@ static void edit(struct exercise_view *v, struct app *app)
 static void hint(struct exercise_view *v, struct app *app)
 {
     if (!v->hint_count) {
-        app_message(app, ROLE_MUTED, "This exercise has no hints.");
+        app_message(app, ROLE_MUTED, "%s", _("This exercise has no hints."));
         return;
     }
     /* The first press shows where one had got to; each further one goes a step on. */
@@ -187,7 +218,7 @@ static void hint(struct exercise_view *v, struct app *app)
             v->hints_shown++;
         else
             app_message(app, ROLE_MUTED,
-                        "That was the last hint. 'ringside exercise solution %s' prints a solution.",
+                        _("That was the last hint. 'ringside exercise solution %s' prints a solution."),
                         v->files.name);
     }
     progress_note_hint(app_progress(app), v->files.name, v->hints_shown);
@@ -233,9 +264,9 @@ static void run_file(struct exercise_view *v, struct app *app)
         job.rank_script.coroutines = true; /* no MPI here: in one process, and labelled so */
         started = launch_start(&job, dir, &e);
     }
-    if (started)
+    if (started && !exercise_beside_open(v, app, ranks ? &view_ring : &view_run, dir))
         app_open(app, ranks ? &view_ring : &view_run, dir);
-    else
+    else if (!started)
         app_message(app, ROLE_BAD, "%s", e.text);
     job_clear(&job);
 }
@@ -248,8 +279,8 @@ static void watch(struct exercise_view *v, struct app *app)
     else
         app_message(app, ROLE_MUTED, "%s",
                     v->check.started
-                        ? "The last check recorded no messages."
-                        : "No check yet: c checks with real ranks, then w shows their messages.");
+                        ? _("The last check recorded no messages.")
+                        : _("No check yet: c checks with real ranks, then w shows their messages."));
 }
 
 static void reset(struct exercise_view *v, struct app *app)
@@ -257,7 +288,7 @@ static void reset(struct exercise_view *v, struct app *app)
     struct error e = {0};
     char backup[PATH_MAX];
     if (exercise_files_reset(&v->files, backup, &e))
-        app_message(app, ROLE_GOOD, "The starter is back; what you had is in %s.", backup);
+        app_message(app, ROLE_GOOD, _("The starter is back; what you had is in %s."), backup);
     else
         app_message(app, ROLE_BAD, "%s", e.text);
     look_at_file(v);
@@ -265,6 +296,17 @@ static void reset(struct exercise_view *v, struct app *app)
     v->scroll[PANE_CODE] = 0;
     if (!v->check.running)
         exercise_check_free(&v->check);
+}
+
+static void diff(struct exercise_view *v, struct app *app)
+{
+    struct error e = {0};
+    if (!exercise_diff_toggle(v, &e)) {
+        app_message(app, e.kind == ERROR_FAILED ? ROLE_MUTED : ROLE_BAD, "%s", e.text);
+        return;
+    }
+    v->pane = PANE_CODE;
+    v->scroll[PANE_CODE] = 0;
 }
 
 static void exercise_act(void *view, struct app *app, int action)
@@ -275,7 +317,7 @@ static void exercise_act(void *view, struct app *app, int action)
     case ACT_EDIT: edit(v, app); break;
     case ACT_CHECK:
         if (v->check.running && !v->check.instant)
-            app_message(app, ROLE_MUTED, "A check is running; x stops it.");
+            app_message(app, ROLE_MUTED, "%s", _("A check is running; x stops it."));
         else
             start_check(v, app, false);
         break;
@@ -283,11 +325,13 @@ static void exercise_act(void *view, struct app *app, int action)
         if (v->check.running)
             exercise_check_stop(v);
         else
-            app_message(app, ROLE_MUTED, "No check is running.");
+            app_message(app, ROLE_MUTED, "%s", _("No check is running."));
         break;
     case ACT_LEAVE:
         if (v->check.running && !v->check.stopping)
             exercise_check_stop(v);
+        else if (exercise_beside_shown(v))
+            exercise_beside_close(v);
         else
             app_back(app);
         break;
@@ -298,7 +342,12 @@ static void exercise_act(void *view, struct app *app, int action)
         break;
     case ACT_RUN: run_file(v, app); break;
     case ACT_WATCH: watch(v, app); break;
-    case ACT_RESET: app_ask(app, ACT_RESET_YES, "Begin anew? Your file is kept as a backup."); break;
+    case ACT_FULL:
+        if (exercise_beside_shown(v))
+            app_open(app, v->beside, v->beside_run);
+        break;
+    case ACT_DIFF: diff(v, app); break;
+    case ACT_RESET: app_ask(app, ACT_RESET_YES, "%s", _("Begin anew? Your file is kept as a backup.")); break;
     case ACT_RESET_YES: reset(v, app); break;
     case ACT_PANE: v->pane = (enum exercise_pane)((v->pane + 1) % EXERCISE_PANES); break;
     case ACT_PANE_BACK:
@@ -317,30 +366,36 @@ static void exercise_act(void *view, struct app *app, int action)
 
 static void exercise_view_draw(void *view, struct app *app, struct canvas *c, struct rect area)
 {
-    (void)app;
-    exercise_draw(view, c, area);
+    exercise_draw(view, app, c, area);
+}
+
+static const struct key_binding *exercise_footer(void *view)
+{
+    const struct exercise_view *v = view;
+    return exercise_beside_shown(v) ? beside_keys : v->passed ? passed_keys : exercise_keys;
 }
 
 static void exercise_title(void *view, char *text, size_t size)
 {
     struct exercise_view *v = view;
-    snprintf(text, size, "Exercise %s", v->files.name);
+    snprintf(text, size, _("Exercise %s"), v->files.name);
 }
 
 static enum role exercise_status(void *view, char *text, size_t size)
 {
     struct exercise_view *v = view;
     if (v->check.running) {
-        snprintf(text, size, "checking");
+        snprintf(text, size, "%s", _("checking"));
         return ROLE_ACCENT;
     }
-    snprintf(text, size, "%s", v->passed ? "passed" : "not passed yet");
+    snprintf(text, size, "%s", v->passed ? _("passed") : _("not passed yet"));
     return v->passed ? ROLE_GOOD : ROLE_MUTED;
 }
 
 const struct view_class view_exercise = {
     .name = "exercise",
     .keys = exercise_keys,
+    .footer = exercise_footer,
     .open = exercise_open,
     .act = exercise_act,
     .tick = exercise_tick,
