@@ -4,14 +4,15 @@
 #include "tui/help.h"
 
 #include "tui/keymap.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 enum { LINES_MAX = 48 };
 
 const struct key_binding help_keys[] = {
-    {KEY_CODE_UP, 1, "scroll", NULL},
-    {KEY_CODE_DOWN, 2, "scroll", NULL},
-    {KEY_CODE_ESCAPE, 3, "close", NULL},
+    {KEY_CODE_UP, 1, N_("scroll"), NULL},
+    {KEY_CODE_DOWN, 2, N_("scroll"), NULL},
+    {KEY_CODE_ESCAPE, 3, N_("close"), NULL},
     {0, 0, NULL, NULL},
 };
 
@@ -63,7 +64,7 @@ void help_draw(struct help_overlay *help, struct canvas *c, struct rect area, co
     box.row = area.row + (area.rows - box.rows) / 2;
     box.col = area.col + (area.cols - box.cols) / 2;
     canvas_fill(c, box, ' ', ROLE_TEXT, 0);
-    struct rect inside = canvas_box(c, box, "Keys", ROLE_BORDER);
+    struct rect inside = canvas_box(c, box, _("Keys"), ROLE_BORDER);
     rect_cut_rows(&inside, box.rows >= total + 4);
     int visible = inside.rows < total ? inside.rows : total;
     if (help->first > total - visible)

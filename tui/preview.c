@@ -8,6 +8,7 @@
 #include "tui/markdown.h"
 #include "tui/plot.h"
 #include "tui/run_model.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -120,13 +121,13 @@ static int facts(const struct run_model *m, double now, struct fact *f)
     int n = 0;
     char text[32];
     if (m->ranks > 0) {
-        f[n].name = "ranks";
-        snprintf(f[n++].value, sizeof f->value, "%d%s%.24s", m->ranks, *m->device ? " on " : "", m->device);
+        f[n].name = _("ranks");
+        snprintf(f[n++].value, sizeof f->value, *m->device ? _("%d on %.24s") : "%d", m->ranks, m->device);
     }
     if (m->step >= 0) {
-        f[n].name = "step";
+        f[n].name = _("step");
         if (m->total_steps > 0)
-            snprintf(f[n++].value, sizeof f->value, "%ld of %ld", m->step, m->total_steps);
+            snprintf(f[n++].value, sizeof f->value, _("%ld of %ld"), m->step, m->total_steps);
         else
             snprintf(f[n++].value, sizeof f->value, "%ld", m->step);
     }
@@ -134,26 +135,26 @@ static int facts(const struct run_model *m, double now, struct fact *f)
     if (isfinite(m->final_accuracy))
         accuracy = m->final_accuracy;
     if (isfinite(accuracy)) {
-        f[n].name = "accuracy";
+        f[n].name = _("accuracy");
         snprintf(f[n++].value, sizeof f->value, "%.2f %%", accuracy * 100);
     }
     if (isfinite(m->last_loss)) {
-        f[n].name = "loss";
+        f[n].name = _("loss");
         snprintf(f[n++].value, sizeof f->value, "%.4f", m->last_loss);
     }
     double speed = m->done && isfinite(m->final_samples_per_s) ? m->final_samples_per_s : m->samples_per_s;
     if (isfinite(speed)) {
-        f[n].name = "samples/s";
+        f[n].name = _("samples/s");
         snprintf(f[n++].value, sizeof f->value, "%.0f", speed);
     }
     if (*m->slowed) {
-        f[n].name = "link";
+        f[n].name = _("link");
         snprintf(f[n++].value, sizeof f->value, "%.47s", m->slowed);
     }
     /* A running clock would draw each second: the run's own view has one. */
     if (run_model_ended(m)) {
         format_clock(run_model_elapsed(m, now), text, sizeof text);
-        f[n].name = "took";
+        f[n].name = _("took");
         snprintf(f[n++].value, sizeof f->value, "%s", text);
     }
     return n;
@@ -165,7 +166,7 @@ static void draw_run(struct preview *p, struct canvas *c, struct rect area, doub
     struct fact list[8];
     char text[512];
     if (!m) {
-        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, "This run cannot be read.");
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, _("This run cannot be read."));
         return;
     }
     canvas_text(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD, m->id);
@@ -181,7 +182,8 @@ static void draw_run(struct preview *p, struct canvas *c, struct rect area, doub
     }
     double lo, hi;
     if (m->loss.count > 1 && area.rows > 6 && run_series_range(&m->loss, &lo, &hi)) {
-        struct plot_series series = {.name = "loss", .x = m->loss.x, .y = m->loss.y, .count = m->loss.count};
+        struct plot_series series = {
+            .name = _("loss"), .x = m->loss.x, .y = m->loss.y, .count = m->loss.count};
         rect_cut_rows(&area, 1);
         if (area.rows > PLOT_ROWS)
             area.rows = PLOT_ROWS;
@@ -191,10 +193,10 @@ static void draw_run(struct preview *p, struct canvas *c, struct rect area, doub
             axis_fit_filling(&p->steps, 64, (double)m->step);
         p->loss.zero = true;
         axis_fit(&p->loss, lo, hi);
-        struct rect in = canvas_box(c, area, "Training loss", ROLE_BORDER);
-        plot_draw(
-            c, in,
-            &(struct plot){.series = &series, .count = 1, .x = &p->steps, .y = &p->loss, .x_label = "step"});
+        struct rect in = canvas_box(c, area, _("Training loss"), ROLE_BORDER);
+        plot_draw(c, in,
+                  &(struct plot){
+                      .series = &series, .count = 1, .x = &p->steps, .y = &p->loss, .x_label = _("step")});
     }
 }
 

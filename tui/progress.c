@@ -3,6 +3,8 @@
  */
 #include "tui/progress.h"
 
+#include "tui/text.h"
+
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 
@@ -121,8 +123,8 @@ static json_t *read_file(struct progress *p)
     root = parse(backup);
     rename(p->file, broken);
     warn(p,
-         root ? "your progress file was broken; its backup is used, the broken one is kept as %s"
-              : "your progress file was broken and has no backup; it is kept as %s",
+         root ? _("your progress file was broken; its backup is used, the broken one is kept as %s")
+              : _("your progress file was broken and has no backup; it is kept as %s"),
          broken);
     if (!root)
         root = empty();
@@ -140,7 +142,7 @@ struct progress *progress_load(struct error *e)
     if (p && (!ringside_home(dir, &home) || !path_join(p->file, dir, "progress.json", &home))) {
         p->file[0] = '\0';
         p->readonly = true;
-        warn(p, "progress is not kept: %s", home.text);
+        warn(p, _("progress is not kept: %s"), home.text);
     }
     if (p)
         p->root = read_file(p);
@@ -210,7 +212,7 @@ static void note(struct progress *p, const struct note *n)
     }
     n->change(p->root, n);
     if (fd < 0 || !replace(p, p->root)) {
-        warn(p, "progress is not kept: the folder of %s cannot be written", p->file);
+        warn(p, _("progress is not kept: the folder of %s cannot be written"), p->file);
         p->readonly = true;
     }
     if (fd >= 0)

@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "tui/canvas.h"
+#include "tui/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -176,10 +177,10 @@ void sample_free(struct sample *s)
 const char *sample_kind_name(const struct sample *s)
 {
     switch (s->kind) {
-    case SAMPLE_IMAGE: return s->generated ? "generated images" : "test images";
-    case SAMPLE_TEXT: return s->generated ? "generated text" : "test texts";
-    case SAMPLE_MAPS: return "feature maps";
-    case SAMPLE_GATES: return "LSTM gates";
+    case SAMPLE_IMAGE: return s->generated ? _("generated images") : _("test images");
+    case SAMPLE_TEXT: return s->generated ? _("generated text") : _("test texts");
+    case SAMPLE_MAPS: return _("feature maps");
+    case SAMPLE_GATES: return _("LSTM gates");
     case SAMPLE_KINDS: break;
     }
     return "";

@@ -2,6 +2,8 @@
  * sample_gates.c - the gates and states of an LSTM along a sequence: one strip each, units as rows, steps as columns.
  */
 #include "tui/sample_view.h"
+
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -76,7 +78,7 @@ void sample_gates_draw(struct canvas *c, struct rect area, const struct sample *
 {
     if (!s->bytes) {
         canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0,
-                    "The gates did not come with the event.");
+                    _("The gates did not come with the event."));
         return;
     }
     struct strips at = {.col = area.col + NAME_COLS, .cols = area.cols - NAME_COLS - RANGE_COLS};
@@ -113,5 +115,5 @@ void sample_gates_draw(struct canvas *c, struct rect area, const struct sample *
     int col = area.col, end = area.col + area.cols;
     col += draw_scale(c, row, col, end, "low ", PALETTE_HEAT, " high   ", style);
     col += draw_scale(c, row, col, end, "below 0 ", PALETTE_DIVERGING, " above   ", style);
-    canvas_format(c, row, col, end - col, ROLE_MUTED, 0, "units 1-%d of %d, %s", s->rows, s->of, s->name);
+    canvas_format(c, row, col, end - col, ROLE_MUTED, 0, _("units 1-%d of %d, %s"), s->rows, s->of, s->name);
 }

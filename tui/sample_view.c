@@ -1,6 +1,7 @@
 #include "tui/sample_view.h"
 
 #include "tui/plain.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -145,7 +146,7 @@ static void tiles_draw(struct canvas *c, struct rect area, const struct tile *ti
     int used = down * (high + 1);
     if (count > across * down && area.rows > used)
         canvas_format(c, area.row + used, area.col, area.cols, ROLE_MUTED, 0,
-                      "%d of %d: a larger window shows more", across * down, count);
+                      _("%d of %d: a larger window shows more"), across * down, count);
 }
 
 static struct picture picture_of(const struct sample *s)
@@ -167,7 +168,7 @@ static enum role judgement(const struct sample *s, bool utf8, bool wide, char *t
         snprintf(text, size, "%s %s%s", utf8 ? "✓" : "ok", s->predicted, share);
         return ROLE_GOOD;
     }
-    snprintf(text, size, "%s %s, is %s%s", utf8 ? "✗" : "x", s->predicted, s->label, share);
+    snprintf(text, size, _("%s %s, is %s%s"), utf8 ? "✗" : "x", s->predicted, s->label, share);
     return ROLE_BAD;
 }
 
@@ -183,7 +184,7 @@ static int image_tiles(struct tile *tiles, const struct sample *const *list, int
         if (!s->generated)
             t->role = judgement(s, utf8, wide, t->caption, sizeof t->caption);
         else if (isfinite(s->probability))
-            snprintf(t->caption, sizeof t->caption, "D: %.0f %% real", 100 * s->probability);
+            snprintf(t->caption, sizeof t->caption, _("D: %.0f %% real"), 100 * s->probability);
     }
     return n;
 }
@@ -204,7 +205,7 @@ static void draw_history(struct canvas *c, struct rect area, const struct sample
         free(g.list);
     }
     canvas_text(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD,
-                "One and the same noise, by the steps trained");
+                _("One and the same noise, by the steps trained"));
     rect_cut_rows(&area, 1);
     if (n) {
         /* As many as fit in one row, from the first to the last. */
@@ -245,7 +246,7 @@ static void draw_maps(struct canvas *c, struct rect area, const struct sample *s
 {
     if (!s->bytes) {
         canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0,
-                    "The feature maps did not come with the event.");
+                    _("The feature maps did not come with the event."));
         return;
     }
     struct rect line = rect_cut_rows(&area, -1);
@@ -255,7 +256,7 @@ static void draw_maps(struct canvas *c, struct rect area, const struct sample *s
         if (samples[i].kind == SAMPLE_IMAGE && samples[i].step == s->step && samples[i].row == s->row &&
             s->row >= 0 && samples[i].bytes && !n) {
             tiles[n] = (struct tile){.picture = picture_of(&samples[i]), .role = ROLE_ACCENT};
-            snprintf(tiles[n++].caption, sizeof tiles->caption, "input");
+            snprintf(tiles[n++].caption, sizeof tiles->caption, "%s", _("input"));
         }
     size_t plane = (size_t)s->rows * (size_t)s->cols;
     for (int k = 0; tiles && k < s->channels; k++) {
@@ -273,8 +274,8 @@ static void draw_maps(struct canvas *c, struct rect area, const struct sample *s
     picture_scale(c, line.row, col, 16, PALETTE_HEAT, c->pixels ? style : PICTURE_SHADES);
     col += 16;
     col += canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, " %.3g", s->hi[0]);
-    canvas_format(c, line.row, col, end - col, ROLE_MUTED, 0, "   %d of %d channels, %s", s->channels, s->of,
-                  s->name);
+    canvas_format(c, line.row, col, end - col, ROLE_MUTED, 0, _("   %d of %d channels, %s"), s->channels,
+                  s->of, s->name);
 }
 
 /* --- texts --- */
@@ -290,9 +291,9 @@ static void draw_texts(struct canvas *c, struct rect area, const struct sample_g
         char text[384];
         enum role role = ROLE_ACCENT;
         if (s->generated && isfinite(s->temperature))
-            snprintf(text, sizeof text, "temperature %.2g%s%s%s", s->temperature,
-                     *s->prompt ? (c->utf8 ? ", after “" : ", after \"") : "", s->prompt,
-                     *s->prompt ? (c->utf8 ? "”" : "\"") : "");
+            snprintf(text, sizeof text,
+                     *s->prompt ? _("temperature %.2g, after “%s”") : _("temperature %.2g"), s->temperature,
+                     s->prompt);
         else
             role = judgement(s, c->utf8, true, text, sizeof text);
         canvas_text(c, head.row, head.col, head.cols, role, ATTR_BOLD, text);
@@ -340,12 +341,12 @@ static void draw_choices(struct canvas *c, struct rect line, const struct sample
         free(any.list);
     }
     char text[64];
-    snprintf(text, sizeof text, "step %ld, evaluation %d of %d", g->step, g->evaluation, g->evaluations);
+    snprintf(text, sizeof text, _("step %ld, evaluation %d of %d"), g->step, g->evaluation, g->evaluations);
     int columns = text_columns(text);
     if (end - col > columns)
         canvas_text(c, line.row, end - columns, columns, ROLE_TEXT, 0, text);
     else
-        canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, "step %ld", g->step);
+        canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, _("step %ld"), g->step);
 }
 
 void samples_draw(struct canvas *c, struct rect area, const struct sample *samples, int count,
@@ -358,7 +359,7 @@ void samples_draw(struct canvas *c, struct rect area, const struct sample *sampl
     struct sample_group g = sample_group(samples, count, now.kind, now.back);
     if (!g.count) {
         wrap_text(c, area, ROLE_MUTED, 0,
-                  "No samples yet: they come with each evaluation, after an epoch and at the end.");
+                  _("No samples yet: they come with each evaluation, after an epoch and at the end."));
         return;
     }
     struct rect line = rect_cut_rows(&area, 1);
@@ -386,12 +387,12 @@ const char *samples_few_title(const struct sample *samples, int count)
     if (!few_group(samples, count, &g))
         return "";
     const struct sample *s = g.list[0];
-    const char *title = s->kind == SAMPLE_IMAGE && !s->generated ? "Test images and what the model says"
-                        : s->kind == SAMPLE_IMAGE                ? "What the generator makes of noise"
-                        : s->kind == SAMPLE_TEXT && s->generated ? "What the model writes"
-                        : s->kind == SAMPLE_TEXT                 ? "Test texts and what the model says"
-                        : s->kind == SAMPLE_MAPS                 ? "Feature maps"
-                                                                 : "Gates of the LSTM";
+    const char *title = s->kind == SAMPLE_IMAGE && !s->generated ? _("Test images and what the model says")
+                        : s->kind == SAMPLE_IMAGE                ? _("What the generator makes of noise")
+                        : s->kind == SAMPLE_TEXT && s->generated ? _("What the model writes")
+                        : s->kind == SAMPLE_TEXT                 ? _("Test texts and what the model says")
+                        : s->kind == SAMPLE_MAPS                 ? _("Feature maps")
+                                                                 : _("Gates of the LSTM");
     free(g.list);
     return title;
 }
