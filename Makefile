@@ -276,7 +276,7 @@ monkey:
 	@.ci/deps test
 	@$(MAKE) $(JOBS) --no-print-directory BUILD=$(BUILD)-sanitize OPT="-O1 -g" \
 	    SAN="-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined" \
-	    all $(BUILD)-sanitize/tests/monkey/monkey
+	    $(BUILD)-sanitize/ringside $(BUILD)-sanitize/tests/monkey/monkey
 	@BUILD=$(BUILD)-sanitize tests/monkey/run
 
 deps:
