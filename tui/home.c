@@ -25,7 +25,8 @@ enum action {
     QUIT_ANYWAY,
     OTHER_PANE,
     SETTINGS,
-    DOCTOR
+    DOCTOR,
+    COMPARE
 };
 
 static const struct key_binding keys[] = {
@@ -40,6 +41,7 @@ static const struct key_binding keys[] = {
     {'c', CONTINUE, N_("continue"), N_("go on where you left")},
     {'t', TRAIN, N_("train"), N_("train the CNN on MNIST for two epochs, on two ranks")},
     {',', SETTINGS, N_("setup"), N_("theme, characters, language, mouse")},
+    {'v', COMPARE, NULL, N_("set the selected run and others side by side")},
     {'d', DOCTOR, NULL, N_("what works on this machine, what does not, and the cure")},
     {'q', QUIT, NULL, NULL},
     {0, 0, NULL, NULL},
@@ -177,6 +179,11 @@ static void home_act(void *view, struct app *app, int action)
     case QUIT_ANYWAY: app_quit(app); break;
     case SETTINGS: app_open(app, &view_settings, NULL); break;
     case DOCTOR: app_open(app, &view_doctor, NULL); break;
+    case COMPARE: {
+        const struct recent_run *run = home_run(h, h->selected - home_lessons(app));
+        app_open(app, &view_compare, h->selected >= home_lessons(app) && run ? run->dir : NULL);
+        break;
+    }
     }
     if (h->selected >= total)
         h->selected = total - 1;
