@@ -5,7 +5,8 @@
  * place and out of place are cases of their own. Short operations are repeated within an iteration, since a
  * clock and a barrier cost as much as they do. The time of an iteration is the longest of any rank's; the
  * time reported is the median, beside what the cost model (engine/spec/cost.h) makes of the latency and
- * bandwidth measured at the start. --tune also keeps which was the fastest at each size.
+ * bandwidth measured at the start. --tune also keeps which was the fastest at each size. NCCL's sums are those of
+ * buffers in the memory of GPUs, filled from the host's and checked there.
  */
 #include "engine/rank/rank.h"
 
@@ -14,6 +15,7 @@
 #include "engine/base/rundir.h"
 #include "engine/base/timing.h"
 #include "engine/comm/tracing.h"
+#include "engine/rank/allreduce_gpu.h"
 #include "engine/rank/collective_check.h"
 #include "engine/spec/tuning.h"
 
@@ -38,7 +40,7 @@ enum {
 /* One row of the table: an algorithm, in or out of place. */
 struct one {
     const char *algo;
-    bool inplace;
+    bool inplace, gpu;  /* gpu: in its memory */
     const char *chosen; /* by auto, at this size; else NULL */
     double off;         /* what the check found */
 };
@@ -58,6 +60,7 @@ struct bench {
     enum collective op;
     const struct element *type;
     bool shared; /* buffers are comm_buffers */
+    struct allreduce_gpu gpu;
     char algos[MAX_ALGOS][32];
     int algo_count;
     struct one cases[MAX_CASES];
@@ -80,6 +83,8 @@ struct bench {
 static bool operate(struct bench *b, const struct one *one, const struct area *x, struct hop_log *log,
                     struct error *e)
 {
+    if (one->gpu)
+        return allreduce_gpu_sum(&b->gpu, b->comm, b->type, x->n, one->inplace, 1, e);
     if (b->op != ALLREDUCE)
         return comm_collective(b->comm, b->op, one->algo, b->type, x->from, x->n, log, e);
     return comm_allreduce_to(b->comm, one->algo, b->type, x->from, one->inplace ? x->from : x->to, x->n, log,
@@ -152,7 +157,9 @@ static bool check_one(struct bench *b, struct one *one, const struct area *x, st
     int ranks = comm_size(b->comm);
     say_measured(b, one, x);
     collective_fill(b->comm, b->type, x->from, x->n);
-    bool sample = strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
+    if (one->gpu && !allreduce_gpu_put(&b->gpu, x->from, x->bytes, e))
+        return false;
+    bool sample = !one->gpu && strcmp(one->algo, "mpi") != 0 && 2 * (long)(ranks - 1) * ranks <= MAX_HOPS;
     if (!trace_begins(b, e))
         return false;
     struct trace_span about = trace_describes(b, one, x, 1);
@@ -171,6 +178,8 @@ static bool check_one(struct bench *b, struct one *one, const struct area *x, st
     if (sample && !hop_log_emit(b->comm, b->log, b->op_count++, drawn, b->sink, e))
         return false;
     one->off = 0;
+    if (one->gpu && !allreduce_gpu_get(&b->gpu, one->inplace, one->inplace ? x->from : x->to, x->bytes, e))
+        return false;
     return !b->job->allreduce.check ||
            collective_error(b->comm, b->op, b->type, one->inplace ? x->from : x->to, x->n, &one->off, e);
 }
@@ -186,7 +195,9 @@ static bool time_one(struct bench *b, const struct one *one, const struct area *
         return false;
     int64_t began = trace_span(b->lane, traced, TRACE_WAIT, -1);
     double begin = sink_clock();
-    for (int k = 0; k < repeats; k++)
+    if (one->gpu && !allreduce_gpu_sum(&b->gpu, b->comm, b->type, x->n, one->inplace, repeats, e))
+        return false;
+    for (int k = 0; k < repeats && !one->gpu; k++)
         if (!operate(b, one, x, NULL, e))
             return false;
     double end = sink_clock(), most[2] = {(end - begin) / repeats, 0};
@@ -269,6 +280,8 @@ static bool prepare(struct bench *b, const struct area *x, int *iters, struct er
             return false;
         /* Sums of zeros stay zeros however often they are taken: no infinities. */
         memset(x->from, 0, x->bytes);
+        if (one->gpu && !allreduce_gpu_put(&b->gpu, x->from, x->bytes, e))
+            return false;
         for (int i = 0; i < WARMUPS; i++)
             if (!time_one(b, one, x, 1, i == 0, &time, e))
                 return false;
@@ -316,7 +329,7 @@ static char *buffer_new(struct bench *b, size_t bytes, struct error *e)
     if (!x || b->shared)
         return x;
     comm_buffer_free(b->comm, (float *)x); /* it would have fitted */
-    x = calloc(1, bytes + 1);
+    x = calloc(1, bytes + sizeof(float));
     if (!x)
         error_set(e, ERROR_FAILED, "out of memory for a buffer of %zu bytes", bytes);
     return x;
@@ -338,7 +351,7 @@ static bool measure_size(struct bench *b, int size, struct error *e)
     struct area x = {.n = n, .bytes = n * b->type->bytes};
     bool out = strcmp(b->job->allreduce.place, "in") != 0;
     bool ok = (x.from = buffer_new(b, x.bytes, e)) && (!out || (x.to = buffer_new(b, x.bytes, e))) &&
-              measure(b, size, &x, e);
+              (!b->gpu.backend || allreduce_gpu_room(&b->gpu, x.bytes, out, e)) && measure(b, size, &x, e);
     buffer_free(b, x.to);
     buffer_free(b, x.from);
     return ok;
@@ -369,8 +382,8 @@ static bool name_algos(struct bench *b, struct error *e)
     char *rest = NULL;
     for (char *name = strtok_r(list, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
         /* A table for auto holds what there is here, and not itself. */
-        if (b->job->allreduce.tune &&
-            (strcmp(name, "auto") == 0 || (strcmp(name, "shm") == 0 && !comm_shares_memory(b->comm))))
+        if (b->job->allreduce.tune && (strcmp(name, "auto") == 0 || strcmp(name, "nccl") == 0 ||
+                                       (strcmp(name, "shm") == 0 && !comm_shares_memory(b->comm))))
             continue;
         if (!add_algo(b, name, e))
             return false;
@@ -380,7 +393,8 @@ static bool name_algos(struct bench *b, struct error *e)
     const char *place = b->job->allreduce.place;
     for (int i = 0; i < b->algo_count; i++)
         for (int inplace = strcmp(place, "in") == 0; inplace <= (strcmp(place, "out") != 0); inplace++)
-            b->cases[b->case_count++] = (struct one){.algo = b->algos[i], .inplace = inplace};
+            b->cases[b->case_count++] = (struct one){
+                .algo = b->algos[i], .inplace = inplace, .gpu = allreduce_gpu_wanted(b->algos[i])};
     return true;
 }
 
@@ -465,7 +479,7 @@ bool rank_collectives(const struct job *job, const char *rundir, struct comm *co
                       .shared = strcmp(a->buffer, "engine") == 0,
                       .right = true};
     activity_enter(comm_activity(comm), ACTIVITY_MEASURE, 0);
-    bool ok = name_algos(&b, e);
+    bool ok = name_algos(&b, e) && (!allreduce_gpu_wanted(a->algos) || allreduce_gpu_open(&b.gpu, comm, e));
     if (ok) {
         b.log = hop_log_new(e);
         b.times = calloc(MAX_CASES * (size_t)a->iters, sizeof *b.times);
@@ -477,6 +491,7 @@ bool rank_collectives(const struct job *job, const char *rundir, struct comm *co
             tracing_abandon(b.tracing);
     }
     tracing_free(b.tracing);
+    allreduce_gpu_close(&b.gpu, comm);
     hop_log_free(b.log);
     free(b.times);
     free(b.tuned);
@@ -489,7 +504,9 @@ bool rank_allreduce(const struct job *job, const char *rundir, struct comm *comm
                     bool *right, struct error *e)
 {
     bool stopped;
-    if (!rank_announce(job, "cpu", comm, sink, e) ||
+    struct device device;
+    if (!device_choose(&device, allreduce_gpu_wanted(job->allreduce.algos) ? "cuda" : "cpu", comm, e) ||
+        !rank_announce(job, device.name, comm, sink, e) ||
         !rank_collectives(job, rundir, comm, sink, right, &stopped, e))
         return false;
     if (stopped && !sink_note(sink, "info", "stopped as asked, before all sizes were measured", e))

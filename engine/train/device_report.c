@@ -34,7 +34,7 @@ json_t *device_report(void)
     }
     if (e.kind != ERROR_NONE)
         event_set_text(report, "missing", e.text);
-    else if (plugin->comm_version(nccl, &no_nccl))
+    else if (plugin && plugin->comm_version(nccl, &no_nccl))
         event_set_text(report, "nccl", nccl);
     else
         event_set_text(report, "nccl_missing", no_nccl.text);
