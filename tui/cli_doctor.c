@@ -5,6 +5,9 @@
 #include "tui/cli.h"
 #include "tui/doctor.h"
 #include "tui/options.h"
+#include "tui/settings.h"
+#include "tui/text.h"
+#include "tui/text_plot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +70,9 @@ int cli_doctor(int argc, char **argv)
     int code;
     if (!cli_options_only(&command, argc, argv, &code))
         return code;
+    struct settings settings;
+    settings_load(&settings, NULL);
+    text_choose(settings.language, text_is_utf8());
     doctor_examine(take_finding, &report);
     return report.lacking ? ERROR_MISSING : 0;
 }

@@ -7,6 +7,7 @@
 #include "engine/launch/probe.h"
 #include "engine/launch/site.h"
 #include "engine/launch/slots.h"
+#include "tui/text.h"
 #include "tui/text_plot.h"
 
 #include <stdio.h>
@@ -57,34 +58,34 @@ static void examine_terminal(struct finding *f)
     int fd = isatty(1) ? 1 : isatty(2) ? 2 : isatty(0) ? 0 : -1;
     if (fd < 0) {
         f->result = FINDING_WARNING;
-        snprintf(f->text, sizeof f->text, "no terminal here");
-        snprintf(f->cause, sizeof f->cause, "neither input nor output is a terminal");
+        snprintf(f->text, sizeof f->text, _("no terminal here"));
+        snprintf(f->cause, sizeof f->cause, _("neither input nor output is a terminal"));
         snprintf(f->cure, sizeof f->cure,
-                 "the application opens in a terminal; every command works without one");
+                 _("the application opens in a terminal; every command works without one"));
         return;
     }
     ioctl(fd, TIOCGWINSZ, &size);
-    const char *colors = color && strstr(color, "truecolor") ? "true colour"
-                         : term && strstr(term, "256")       ? "256 colours"
-                         : getenv("NO_COLOR")                ? "no colour (NO_COLOR)"
-                                                             : "8 colours or fewer";
-    snprintf(f->text, sizeof f->text, "%.64s, %s, %s, %dx%d", term && *term ? term : "TERM is not set",
-             colors, text_is_utf8() ? "UTF-8" : "no UTF-8", size.ws_col, size.ws_row);
+    const char *colors = color && strstr(color, "truecolor") ? _("true colour")
+                         : term && strstr(term, "256")       ? _("256 colours")
+                         : getenv("NO_COLOR")                ? _("no colour (NO_COLOR)")
+                                                             : _("8 colours or fewer");
+    snprintf(f->text, sizeof f->text, "%.64s, %s, %s, %dx%d", term && *term ? term : _("TERM is not set"),
+             colors, text_is_utf8() ? "UTF-8" : _("no UTF-8"), size.ws_col, size.ws_row);
     if (!term || !*term || !strcmp(term, "dumb") || !terminfo_has(term)) {
         f->result = FINDING_WARNING;
         snprintf(f->cause, sizeof f->cause,
-                 "this machine does not know how to draw on a terminal of the kind '%.64s'",
+                 _("this machine does not know how to draw on a terminal of the kind '%.64s'"),
                  term ? term : "");
-        snprintf(f->cure, sizeof f->cure, "set TERM=xterm-256color, or TERM=vt100 at worst");
+        snprintf(f->cure, sizeof f->cure, _("set TERM=xterm-256color, or TERM=vt100 at worst"));
     } else if (!text_is_utf8()) {
         f->result = FINDING_WARNING;
         snprintf(f->cause, sizeof f->cause,
-                 "the locale is not UTF-8, so plots are drawn with ASCII characters");
+                 _("the locale is not UTF-8, so plots are drawn with ASCII characters"));
         snprintf(f->cure, sizeof f->cure, "export LC_ALL=C.UTF-8");
     } else if (size.ws_col && (size.ws_col < 80 || size.ws_row < 24)) {
         f->result = FINDING_WARNING;
-        snprintf(f->cause, sizeof f->cause, "smaller than 80x24: views show one pane at a time");
-        snprintf(f->cure, sizeof f->cure, "enlarge the window, or choose a smaller font");
+        snprintf(f->cause, sizeof f->cause, _("smaller than 80x24: views show one pane at a time"));
+        snprintf(f->cure, sizeof f->cure, _("enlarge the window, or choose a smaller font"));
     }
 }
 
@@ -97,21 +98,21 @@ static void examine_home(struct finding *f)
     snprintf(probe, sizeof probe, ".write-test-%ld", (long)getpid());
     if (!runs_root(root, &e) || !rundir_write(root, probe, "ringside\n", &e)) {
         f->result = FINDING_MISSING;
-        snprintf(f->text, sizeof f->text, "no folder to keep runs in");
+        snprintf(f->text, sizeof f->text, _("no folder to keep runs in"));
         snprintf(f->cause, sizeof f->cause, "%.760s", e.text);
         snprintf(f->cure, sizeof f->cure,
-                 "set RINGSIDE_HOME to a folder that you may write to, or free some space");
+                 _("set RINGSIDE_HOME to a folder that you may write to, or free some space"));
         return;
     }
     if (path_join(path, root, probe, NULL))
         unlink(path);
     long long left =
         statvfs(root, &fs) == 0 ? (long long)fs.f_bavail * (long long)fs.f_frsize : HOME_COMFORTABLE;
-    snprintf(f->text, sizeof f->text, "%.180s, %lld MiB free", root, left >> 20);
+    snprintf(f->text, sizeof f->text, _("%.180s, %lld MiB free"), root, left >> 20);
     if (left < HOME_COMFORTABLE) {
         f->result = FINDING_WARNING;
-        snprintf(f->cause, sizeof f->cause, "little space is left for runs");
-        snprintf(f->cure, sizeof f->cure, "ringside runs prune, or set RINGSIDE_HOME to another disk");
+        snprintf(f->cause, sizeof f->cause, _("little space is left for runs"));
+        snprintf(f->cure, sizeof f->cure, _("ringside runs prune, or set RINGSIDE_HOME to another disk"));
     }
 }
 
@@ -126,7 +127,7 @@ static void examine_course(struct finding *f)
     }
     f->result = FINDING_MISSING;
     snprintf(f->cause, sizeof f->cause, "%.760s", e.text);
-    snprintf(f->cure, sizeof f->cure, "install ringside again (make install PREFIX=...)");
+    snprintf(f->cure, sizeof f->cure, _("install ringside again (make install PREFIX=...)"));
 }
 
 static bool examine_mpirun(struct finding *f)
@@ -136,7 +137,7 @@ static bool examine_mpirun(struct finding *f)
     struct error e = {0};
     if (!machine_find("mpirun", path)) {
         f->result = FINDING_MISSING;
-        snprintf(f->cause, sizeof f->cause, "there is no mpirun in PATH");
+        snprintf(f->cause, sizeof f->cause, _("there is no mpirun in PATH"));
         snprintf(f->cure, sizeof f->cure, "%s", machine_mpi_cure);
         return false;
     }
@@ -146,14 +147,15 @@ static bool examine_mpirun(struct finding *f)
     if (code != 0) {
         err[strcspn(err, "\n")] = 0;
         f->result = FINDING_MISSING;
-        snprintf(f->cause, sizeof f->cause, "%.200s --version fails: %.400s", path, code < 0 ? e.text : err);
+        snprintf(f->cause, sizeof f->cause, _("%.200s --version fails: %.400s"), path,
+                 code < 0 ? e.text : err);
         snprintf(f->cure, sizeof f->cure, "%s", machine_mpi_cure);
         return false;
     }
     snprintf(f->text, sizeof f->text, "%.100s (%.140s)", out, path);
     if (!strstr(out, "Open MPI") && !strstr(out, "OpenRTE")) {
         f->result = FINDING_WARNING;
-        snprintf(f->cause, sizeof f->cause, "this mpirun is not Open MPI's, for which ringside was built");
+        snprintf(f->cause, sizeof f->cause, _("this mpirun is not Open MPI's, for which ringside was built"));
         snprintf(f->cure, sizeof f->cure, "%s", machine_mpi_cure);
     }
     return true;
@@ -167,19 +169,20 @@ static json_t *examine_ranks(struct finding *f, bool mpirun)
     json_t *answer = mpirun ? local_probe(&e) : NULL;
     if (answer) {
         const json_t *first = json_array_get(json_object_get(answer, "ranks"), 0);
-        snprintf(f->text, sizeof f->text, "2 ranks start on %.64s and reach each other (%.100s)",
+        snprintf(f->text, sizeof f->text, _("2 ranks start on %.64s and reach each other (%.100s)"),
                  event_text(first, "host", "this host"), event_text(answer, "mpi", "MPI"));
         return answer;
     }
     f->result = FINDING_MISSING;
     if (!mpirun) {
-        snprintf(f->cause, sizeof f->cause, "ranks cannot be started without mpirun");
+        snprintf(f->cause, sizeof f->cause, _("ranks cannot be started without mpirun"));
         snprintf(f->cure, sizeof f->cure,
-                 "mend mpirun first; until then exercises run their ranks as coroutines");
+                 _("mend mpirun first; until then exercises run their ranks as coroutines"));
     } else {
         snprintf(f->cause, sizeof f->cause, "%.760s", e.text);
-        snprintf(f->cure, sizeof f->cure,
-                 "load the MPI that ringside was built with, or build it again ('make clean', then 'make')");
+        snprintf(
+            f->cure, sizeof f->cure,
+            _("load the MPI that ringside was built with, or build it again ('make clean', then 'make')"));
     }
     return NULL;
 }
@@ -200,14 +203,14 @@ static void examine_onednn(struct finding *f, const json_t *answer)
         version = event_text(alone, "dnnl", NULL);
     }
     if (version) {
-        snprintf(f->text, sizeof f->text, "version %.60s: the CPU's convolutions and matrix products",
+        snprintf(f->text, sizeof f->text, _("version %.60s: the CPU's convolutions and matrix products"),
                  version);
     } else {
         f->result = FINDING_MISSING;
-        snprintf(f->cause, sizeof f->cause, "%.760s", *e.text ? e.text : "ringside-rank gave no answer");
+        snprintf(f->cause, sizeof f->cause, "%.760s", *e.text ? e.text : _("ringside-rank gave no answer"));
         snprintf(f->cure, sizeof f->cure,
-                 "install oneDNN (Debian: apt install libdnnl2 or libdnnl-dev; Fedora, RHEL: dnf "
-                 "install onednn; spack load onednn) and build ringside again if it was moved");
+                 _("install oneDNN (Debian: apt install libdnnl2 or libdnnl-dev; Fedora, RHEL: dnf "
+                   "install onednn; spack load onednn) and build ringside again if it was moved"));
     }
     json_decref(alone);
 }
@@ -218,7 +221,7 @@ static void set_missing(struct finding *f, const char *text)
     const char *cause = strncmp(text, "no GPU: ", 8) == 0 ? text + 8 : text, *end = strstr(cause, "; ");
     f->result = FINDING_MISSING;
     snprintf(f->cause, sizeof f->cause, "%.*s", end ? (int)(end - cause) : 700, cause);
-    snprintf(f->cure, sizeof f->cure, "%.400s%s", end ? end + 2 : "", end ? "" : "jobs run on the CPU");
+    snprintf(f->cure, sizeof f->cure, "%.400s%s", end ? end + 2 : "", end ? "" : _("jobs run on the CPU"));
 }
 
 /* ringside-rank loads the plugin and asks the GPUs. */
@@ -240,15 +243,17 @@ static void examine_cuda(struct finding *f)
     if (missing) {
         set_missing(f, missing);
     } else {
-        snprintf(f->text, sizeof f->text, "%zu GPU%s: %.120s; %.32s; %.60s", json_array_size(gpus),
-                 json_array_size(gpus) == 1 ? "" : "s", event_text(first, "text", ""),
-                 event_text(answer, "nccl", "no NCCL"), event_text(answer, "build", ""));
+        size_t count = json_array_size(gpus);
+        snprintf(f->text, sizeof f->text,
+                 text_plural("%zu GPU: %.120s; %.32s; %.60s", "%zu GPUs: %.120s; %.32s; %.60s", (long)count),
+                 count, event_text(first, "text", ""), event_text(answer, "nccl", _("no NCCL")),
+                 event_text(answer, "build", ""));
         if (!event_text(answer, "nccl", NULL)) {
             f->result = FINDING_WARNING;
             snprintf(f->cause, sizeof f->cause, "%.700s", event_text(answer, "nccl_missing", ""));
-            snprintf(
-                f->cure, sizeof f->cure,
-                "until then ranks with a GPU each sum their gradients in the host's memory, which is slower");
+            snprintf(f->cure, sizeof f->cure,
+                     _("until then ranks with a GPU each sum their gradients in the host's memory, which is "
+                       "slower"));
         }
     }
     json_decref(answer);
@@ -259,18 +264,18 @@ static void examine_shm(struct finding *f)
     *f = (struct finding){.what = "/dev/shm"};
     long long left = machine_shm_free();
     if (left >= SHM_COMFORTABLE) {
-        snprintf(f->text, sizeof f->text, "%lld MiB free: ranks of one host exchange data through it",
+        snprintf(f->text, sizeof f->text, _("%lld MiB free: ranks of one host exchange data through it"),
                  left >> 20);
         return;
     }
     f->result = FINDING_WARNING;
-    snprintf(f->text, sizeof f->text, "%lld MiB free", left > 0 ? left >> 20 : 0);
+    snprintf(f->text, sizeof f->text, _("%lld MiB free"), left > 0 ? left >> 20 : 0);
     snprintf(f->cause, sizeof f->cause, "%s",
-             left < 0 ? "there is no /dev/shm that may be written"
-                      : "ranks of one host exchange data through it");
+             left < 0 ? _("there is no /dev/shm that may be written")
+                      : _("ranks of one host exchange data through it"));
     snprintf(f->cure, sizeof f->cure,
-             "ringside uses files in TMPDIR instead where it must; in a container, start it with "
-             "--shm-size=1g");
+             _("ringside uses files in TMPDIR instead where it must; in a container, start it with "
+               "--shm-size=1g"));
 }
 
 static void examine_slots(struct finding *f)
@@ -281,16 +286,16 @@ static void examine_slots(struct finding *f)
     struct slots *slots = NULL;
     if (!site_read(&site, &e) || !(slots = slots_queue(1, site.local_ranks, &e))) {
         f->result = FINDING_WARNING;
-        snprintf(f->text, sizeof f->text, "no cap on this node's ranks");
+        snprintf(f->text, sizeof f->text, _("no cap on this node's ranks"));
         snprintf(f->cause, sizeof f->cause, "%.760s", e.text);
         snprintf(f->cure, sizeof f->cure,
-                 "set RINGSIDE_SLOTS_DIR to a folder that all users may write to, or mend the setting");
+                 _("set RINGSIDE_SLOTS_DIR to a folder that all users may write to, or mend the setting"));
         return;
     }
     slots_free(slots);
     int taken = slots_taken(site.local_ranks);
-    snprintf(f->text, sizeof f->text, "%d of %d taken by jobs of all users; %d cores", taken > 0 ? taken : 0,
-             site.local_ranks, machine_cores());
+    snprintf(f->text, sizeof f->text, _("%d of %d taken by jobs of all users; %d cores"),
+             taken > 0 ? taken : 0, site.local_ranks, machine_cores());
 }
 
 void doctor_examine(void (*take)(void *self, const struct finding *f), void *self)
