@@ -26,7 +26,9 @@ enum action {
     OTHER_PANE,
     SETTINGS,
     DOCTOR,
-    COMPARE
+    COMPARE,
+    ALGORITHMS,
+    CLUSTER
 };
 
 static const struct key_binding keys[] = {
@@ -43,6 +45,8 @@ static const struct key_binding keys[] = {
     {',', SETTINGS, N_("setup"), N_("theme, characters, language, mouse")},
     {'v', COMPARE, NULL, N_("set the selected run and others side by side")},
     {'d', DOCTOR, NULL, N_("what works on this machine, what does not, and the cure")},
+    {'a', ALGORITHMS, NULL, N_("watch any allreduce or other collective from its schedule")},
+    {'C', CLUSTER, NULL, N_("the cluster: links under load, nodes and queue, simulated and of this machine")},
     {'q', QUIT, NULL, NULL},
     {0, 0, NULL, NULL},
 };
@@ -184,6 +188,8 @@ static void home_act(void *view, struct app *app, int action)
         app_open(app, &view_compare, h->selected >= home_lessons(app) && run ? run->dir : NULL);
         break;
     }
+    case ALGORITHMS: app_open(app, &view_ring, "schedule"); break;
+    case CLUSTER: app_open(app, &view_cluster, NULL); break;
     }
     if (h->selected >= total)
         h->selected = total - 1;

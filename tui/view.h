@@ -87,7 +87,7 @@ struct view_class {
 };
 
 extern const struct view_class view_home, view_lesson, view_exercise, view_run, view_ring, view_settings,
-    view_doctor, view_present, view_notes, view_timeline, view_compare;
+    view_doctor, view_present, view_notes, view_timeline, view_compare, view_cluster;
 
 /* The n-th view, from 0; NULL behind the last. */
 const struct view_class *view_at(int n);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct view_class *const views[] = {
-    &view_home,   &view_exercise, &view_run,   &view_ring,     &view_lesson,  &view_settings,
-    &view_doctor, &view_present,  &view_notes, &view_timeline, &view_compare, NULL,
+    &view_home,    &view_exercise, &view_run,      &view_ring,    &view_lesson,  &view_settings, &view_doctor,
+    &view_present, &view_notes,    &view_timeline, &view_compare, &view_cluster, NULL,
 };
 
 const struct view_class *view_at(int n)
