@@ -69,6 +69,8 @@ int block_chosen(const struct block_set *set, int i);
 void block_choose(struct block_set *set, int i, int choice);
 /* Whether block i waits for a prediction (its number in *wanted). */
 bool block_waits(const struct block_set *set, int i, int *wanted);
+/* The answer of a predict or quiz that is known without a run, and why; "" for others. free() it. */
+char *block_solution(const struct block_set *set, int i);
 /* After an answer or a run: what came out, in a sentence or several, "" where nothing is known yet. free() it. */
 char *block_result(struct block_set *set, int i);
 /* Starts a run or a sim (at once where it is computed here); false: it waits for a prediction, or cannot be started. */

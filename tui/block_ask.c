@@ -167,6 +167,20 @@ static double truth(const struct block *b)
     return measure ? block_measured(b->set, measure) : a->answer;
 }
 
+/* Where the truth comes from, which a screen has to say: a run, a simulation, or what is known without either. */
+enum source { KNOWN, MEASURED, SIMULATED, SOURCES };
+
+static enum source source_of(const struct block *b)
+{
+    const char *measure = block_text_get(&b->text, "measure");
+    char name[BLOCK_NAME];
+    if (!measure)
+        return KNOWN;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(measure, " "), measure);
+    const struct block *other = block_named(b->set, name);
+    return other && other->text.kind == BLOCK_SIM ? SIMULATED : MEASURED;
+}
+
 /* The stop of the scale that is nearest to a value, by ratio where all are positive. */
 static int nearest(const struct ask *a, double value)
 {
@@ -187,7 +201,17 @@ static int nearest(const struct ask *a, double value)
 static void verdict(const struct block *b, char *text, size_t size)
 {
     const struct ask *a = b->state;
-    const char *unit = block_text_get(&b->text, "unit"), *measure = block_text_get(&b->text, "measure");
+    static const struct {
+        const char *bare, *right, *other;
+    } sentences[SOURCES] = {
+        [KNOWN] = {N_("It is %s."), N_("It is %s: as you said."), N_("It is %s. You said %s.")},
+        [MEASURED] = {N_("Measured: %s."), N_("Measured: %s. You saw it coming."),
+                      N_("Measured: %s. You said %s.")},
+        [SIMULATED] = {N_("Simulated: %s."), N_("Simulated: %s. You saw it coming."),
+                       N_("Simulated: %s. You said %s.")},
+    };
+    const char *unit = block_text_get(&b->text, "unit");
+    enum source source = source_of(b);
     double value = truth(b);
     char number[64];
     *text = '\0';
@@ -198,16 +222,16 @@ static void verdict(const struct block *b, char *text, size_t size)
     if (b->text.kind == BLOCK_QUIZ)
         snprintf(text, size, b->chosen == a->right ? _("Right.") : _("Not quite: it is “%s”."),
                  a->labels[a->right]);
-    else if (measure && !isfinite(value))
-        snprintf(text, size, "%s", _("Committed. The run below measures it."));
+    else if (source != KNOWN && !isfinite(value))
+        snprintf(text, size, "%s",
+                 source == MEASURED ? _("Committed. The run below measures it.")
+                                    : _("Committed. The simulation below works it out."));
     else if (isfinite(value) && unknown)
-        snprintf(text, size, measure ? _("Measured: %s.") : _("It is %s."), number);
+        snprintf(text, size, _(sentences[source].bare), number);
     else if (isfinite(value) && nearest(a, value) == b->chosen)
-        snprintf(text, size, measure ? _("Measured: %s. You saw it coming.") : _("It is %s: as you said."),
-                 number);
+        snprintf(text, size, _(sentences[source].right), number);
     else if (isfinite(value))
-        snprintf(text, size, measure ? _("Measured: %s. You said %s.") : _("It is %s. You said %s."), number,
-                 a->labels[b->chosen]);
+        snprintf(text, size, _(sentences[source].other), number, a->labels[b->chosen]);
     else if (a->right >= 0 && b->chosen == a->right)
         snprintf(text, size, "%s", _("As you said."));
     else if (a->right >= 0)
@@ -227,6 +251,22 @@ static char *ask_result(struct block *b)
     char text[600], *all = NULL;
     verdict(b, text, sizeof text);
     if (asprintf(&all, "%s%s%s", text, explained(b) ? " " : "", explained(b) ? b->text.because : "") < 0)
+        return NULL;
+    return all;
+}
+
+char *block_solution(const struct block_set *set, int i)
+{
+    const struct block *b = &set->blocks[i];
+    const char *unit = block_text_get(&b->text, "unit");
+    char number[64] = "", *all = NULL;
+    if (!block_choices(set, i) || (b->text.right < 0 && !block_text_get(&b->text, "answer")))
+        return strdup("");
+    const struct ask *a = b->state;
+    if (b->text.right < 0)
+        snprintf(number, sizeof number, unit ? "%.3g %.40s" : "%.3g", a->answer, unit);
+    if (asprintf(&all, *b->text.because ? "%s. %s" : "%s.", *number ? number : a->labels[a->right],
+                 b->text.because) < 0)
         return NULL;
     return all;
 }
@@ -318,7 +358,9 @@ static void draw_scale(const struct block *b, struct canvas *c, struct rect in, 
     if (unit)
         canvas_text(c, in.row + 2, known, in.cols - (known - in.col), ROLE_MUTED, 0, unit);
     if (isfinite(value)) {
-        const char *word = block_text_get(&b->text, "measure") ? _("measured") : _("true");
+        static const char *const words[SOURCES] = {
+            [KNOWN] = N_("true"), [MEASURED] = N_("measured"), [SIMULATED] = N_("simulated")};
+        const char *word = _(words[source_of(b)]);
         int at = col + place(a, value, each), width = text_columns(word);
         canvas_put(c, row, at, 0x25c6, ROLE_GOOD, ATTR_BOLD);
         /* Beside the learner's word where both are in one place. */

@@ -9,6 +9,7 @@
 #include "tui/options.h"
 #include "tui/plain.h"
 #include "tui/progress.h"
+#include "tui/text.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -54,6 +55,26 @@ static void list(const struct course *course, const struct progress *progress, b
     }
 }
 
+/* Of the questions in the text, after it: who reads along has had the time to answer. */
+static void print_answers(const struct block_set *blocks)
+{
+    bool headed = false;
+    for (int i = 0; i < block_count(blocks); i++) {
+        char *answer = block_solution(blocks, i);
+        if (answer && *answer) {
+            if (!headed)
+                printf("\n%s\n", _("Answers"));
+            headed = true;
+            fputs("  ", stdout);
+            plain_print_text(block_heading(blocks, i), 0, utf8(), stdout);
+            fputs("\n    ", stdout);
+            plain_print_text(answer, 0, utf8(), stdout);
+            putchar('\n');
+        }
+        free(answer);
+    }
+}
+
 static bool print(const char *name, const char *lang, bool json, struct error *e)
 {
     char file[PATH_MAX];
@@ -72,6 +93,7 @@ static bool print(const char *name, const char *lang, bool json, struct error *e
         ok = event_write(STDOUT_FILENO, line, e);
     } else if (ok) {
         plain_print_doc(&doc, utf8(), stdout);
+        print_answers(blocks);
     }
     markdown_free(&doc);
     block_set_free(blocks);

@@ -11,6 +11,7 @@
 #include "engine/spec/schedule.h"
 #include "tui/figure.h"
 #include "tui/text.h"
+#include "tui/wrap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,8 +183,7 @@ static void ring_draw(const struct block_text *t, struct canvas *c, struct rect 
                  st.adds ? _("Round %d of %d, reduce-scatter: what arrives is added.")
                          : _("Round %d of %d, allgather: what arrives replaces."),
                  step, st.s.rounds);
-    canvas_text(c, in.row, in.col, in.cols, ROLE_TITLE, 0, text);
-    rect_cut_rows(&in, 2);
+    wrap_text(c, rect_cut_rows(&in, 2), ROLE_TITLE, 0, text);
     if (round_ring(ranks, in.cols))
         draw_round(&st, c, in);
     else

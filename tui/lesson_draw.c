@@ -119,7 +119,9 @@ static void draw_text(struct lesson *l, struct canvas *c, struct rect text, int 
             markdown_draw(c, text.row + i, l->text_col, width, line);
             draw_matches(l, c, text.row + i, l->text_col, width, line);
         }
-        bool first = at == 0 || l->doc.lines[at - 1].source != source;
+        /* The blank line in front of a block of text belongs to it. */
+        int before = at > 0 && !l->doc.lines[at - 1].count ? at - 2 : at - 1;
+        bool first = before < 0 || l->doc.lines[before].source != source;
         if (first && source > 0 && line->count && marked(l, source))
             canvas_text(c, text.row + i, l->text_col - 2, 1, ROLE_ACCENT, ATTR_BOLD, "◆");
     }

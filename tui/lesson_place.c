@@ -181,7 +181,10 @@ void lesson_stops(struct lesson *l)
         s->line = line;
         s->level = 0;
         for (int k = line; k < l->doc.count && k < line + 3; k++) {
-            line_text(&l->doc.lines[k], s->text, sizeof s->text);
+            if (l->doc.lines[k].live >= 0)
+                snprintf(s->text, sizeof s->text, "%.90s", block_heading(l->blocks, l->doc.lines[k].live));
+            else
+                line_text(&l->doc.lines[k], s->text, sizeof s->text);
             if (*s->text)
                 break;
         }
