@@ -249,6 +249,45 @@ void slide_text_source(struct slide_text *out, const char *source, cmark_node *b
     add(out, "\n");
 }
 
+/* Whether the line is a field of a block that says something to people. */
+static bool tells(const char *line)
+{
+    static const char *const fields[] = {"title:", "command:", "answer:", "unit:", "note:", NULL};
+    for (int i = 0; fields[i]; i++)
+        if (!strncmp(line, fields[i], strlen(fields[i])))
+            return true;
+    return false;
+}
+
+static bool is_field(const char *line)
+{
+    size_t word = strspn(line, "abcdefghijklmnopqrstuvwxyz");
+    return word > 0 && line[word] == ':' && (line[word + 1] == ' ' || line[word + 1] == '\n');
+}
+
+void slide_text_block(struct slide_text *out, const char *text)
+{
+    bool kept = false; /* whether what goes on belongs to something that was kept */
+    while (*text && *text != '\n') {
+        size_t length = strcspn(text, "\n");
+        bool goes_on = text[0] == ' ', right = text[0] == '+';
+        if (!goes_on)
+            kept = !is_field(text) || tells(text);
+        if (kept && right) {
+            add(out, "- **");
+            add_n(out, text + 2, length > 2 ? length - 2 : 0);
+            add(out, "** ✓\n");
+        } else if (kept) {
+            add(out, text[0] == '>' || (is_field(text) && !goes_on) ? "\n" : "");
+            add_n(out, text, length);
+            add(out, "\n");
+        }
+        text += length;
+        text += *text == '\n';
+    }
+    add(out, "\n");
+}
+
 char *slide_text_plain(cmark_node *node)
 {
     struct flat *flat = calloc(1, sizeof *flat);

@@ -26,6 +26,8 @@ void slide_text_list(struct slide_text *out, cmark_node *list);
 void slide_text_whole(struct slide_text *out, cmark_node *block);
 /* The lines of the source that a block was read from. */
 void slide_text_source(struct slide_text *out, const char *source, cmark_node *block);
+/* What an instructor wants of a live block (block_text.h): its question, the right choice in bold, what explains it. */
+void slide_text_block(struct slide_text *out, const char *text);
 /* A node's words without marks; free() it. NULL: out of memory. */
 char *slide_text_plain(cmark_node *node);
 

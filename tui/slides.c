@@ -3,6 +3,7 @@
  */
 #include "tui/slides.h"
 
+#include "tui/block_text.h"
 #include "tui/markdown.h"
 #include "tui/slide_text.h"
 
@@ -145,7 +146,9 @@ static char *notes_of(struct making *m, cmark_node *picture)
         return copy(m, cmark_node_get_literal(m->own_notes));
     for (int i = 0; i < m->count; i++)
         slide_text_source(&out, m->source, m->nodes[i]);
-    if (picture)
+    if (picture && block_info(cmark_node_get_fence_info(picture), NULL))
+        slide_text_block(&out, cmark_node_get_literal(picture));
+    else if (picture)
         slide_text_source(&out, m->source, picture);
     m->failed |= out.failed;
     return out.text ? out.text : copy(m, "");
