@@ -198,7 +198,7 @@ static void read_clock(const struct notes *n, struct clock *clock)
     minutes_text(elapsed, clock->elapsed, sizeof clock->elapsed);
     clock->over = n->minutes > 0 && left < 0;
     if (n->minutes > 0)
-        minutes_text(ceil(fabs(left)), clock->left, sizeof clock->left);
+        minutes_text(ceil(left), clock->left, sizeof clock->left);
 }
 
 /* --- the view -------------------------------------------------------------------------------------------------- */
@@ -335,7 +335,9 @@ static void draw_figure(struct canvas *c, struct rect area, const char *name, co
         return;
     }
     int col = area.col + canvas_text(c, area.row, area.col, area.cols, role, ATTR_BOLD, text);
-    canvas_text(c, area.row, col + 1, area.col + area.cols - col - 1, ROLE_MUTED, 0, name);
+    int room = area.col + area.cols - col - 1;
+    if (text_columns(name) <= room)
+        canvas_text(c, area.row, col + 1, room, ROLE_MUTED, 0, name);
 }
 
 static void draw_clock(const struct notes *n, struct canvas *c, struct rect row, bool large)
