@@ -182,9 +182,10 @@ void compare_table_free(struct compare_table *t)
 
 const char *compare_note(const struct compare_table *t)
 {
-    return t->repeated ? _("A figure with an interval: mean of the column's runs (the seed aside) and their "
-                           "95 % confidence "
-                           "interval by Student's t; of one run there is none.")
+    return t->repeated ? /* xgettext:no-c-format */
+               _("A figure with an interval: mean of the column's runs (the seed aside) and their "
+                 "95 % confidence "
+                 "interval by Student's t; of one run there is none.")
                        : _("One run a column: no confidence interval. The same configuration run again, with "
                            "any seed, "
                            "gives one.");

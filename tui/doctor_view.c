@@ -197,7 +197,7 @@ static const struct {
     enum role role;
 } looks[] = {
     [FOUND] = {"✓", N_("fine"), ROLE_GOOD},
-    [WARNING] = {"!", N_("look"), ROLE_WARN},
+    [WARNING] = {"!", N_("warning"), ROLE_WARN},
     [MISSING] = {"✗", N_("missing"), ROLE_BAD},
 };
 
