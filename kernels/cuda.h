@@ -98,7 +98,8 @@ struct stage {
 
 extern const struct cuda_op cuda_op_input, cuda_op_conv2d, cuda_op_maxpool, cuda_op_avgpool,
     cuda_op_global_avgpool, cuda_op_batchnorm, cuda_op_add, cuda_op_concat, cuda_op_relu, cuda_op_activation,
-    cuda_op_flatten, cuda_op_dense;
+    cuda_op_flatten, cuda_op_dense, cuda_op_dropout, cuda_op_embedding, cuda_op_layernorm, cuda_op_simple_rnn,
+    cuda_op_lstm;
 
 /* --- cuda_memory.c --- */
 

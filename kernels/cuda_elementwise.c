@@ -1,6 +1,6 @@
 /*
- * relu, leaky_relu, tanh, sigmoid and add: functions of each element, whatever the layout. The gradients can be told from what they
- * put out.
+ * relu, leaky_relu, gelu, tanh, sigmoid and add: functions of each element, whatever the layout. The gradients can be told from
+ * what they put out, but for gelu's.
  */
 #include "kernels/cuda.h"
 
@@ -41,12 +41,13 @@ static bool relu_backward(struct stage *s, const struct pass_context *c, struct 
 
 const struct cuda_op cuda_op_relu = {.forward = relu_forward, .backward = relu_backward};
 
-/* --- leaky_relu, tanh, sigmoid --- */
+/* --- leaky_relu, gelu, tanh, sigmoid --- */
 
 static enum kernel_function function_of(const struct stage *s)
 {
     switch (s->layer->kind) {
     case LAYER_LEAKY_RELU: return KERNEL_LEAKY_RELU;
+    case LAYER_GELU: return KERNEL_GELU;
     case LAYER_TANH: return KERNEL_TANH;
     default: return KERNEL_SIGMOID;
     }
@@ -63,8 +64,9 @@ static bool activation_forward(struct stage *s, const struct pass_context *c, st
 static bool activation_backward(struct stage *s, const struct pass_context *c, struct error *e)
 {
     (void)c, (void)e;
+    const float *value = s->layer->kind == LAYER_GELU ? s->inputs[0]->value : s->value;
     if (s->spec.input_gradient[0])
-        kernel_activation_backward(function_of(s), s->value, s->grad, s->inputs[0]->grad, s->elements,
+        kernel_activation_backward(function_of(s), value, s->grad, s->inputs[0]->grad, s->elements,
                                    (float)s->layer->slope, s->spec.accumulate[0], s->cuda->stream);
     return true;
 }

@@ -110,6 +110,27 @@ struct leaky_relu_gradient {
     }
 };
 
+/* x Φ(x), exactly (D. Hendrycks and K. Gimpel, Gaussian error linear units, 2016). */
+__device__ __forceinline__ static float normal(float x)
+{
+    return 0.5f * erfcf(-x * 0.70710678f);
+}
+
+struct gelu {
+    __device__ float operator()(float x, float) const
+    {
+        return x * normal(x);
+    }
+};
+
+/* Φ(x) + x φ(x). */
+struct gelu_gradient {
+    __device__ float operator()(float x, float grad) const
+    {
+        return grad * (normal(x) + x * 0.39894228f * expf(-0.5f * x * x));
+    }
+};
+
 struct hyperbolic_tangent {
     __device__ float operator()(float x, float) const
     {
@@ -143,6 +164,7 @@ extern "C" void kernel_activation(enum kernel_function f, const float *in, float
 {
     switch (f) {
     case KERNEL_LEAKY_RELU: map_all(in, NULL, out, n, false, leaky_relu{slope}, stream); return;
+    case KERNEL_GELU: map_all(in, NULL, out, n, false, gelu{}, stream); return;
     case KERNEL_TANH: map_all(in, NULL, out, n, false, hyperbolic_tangent{}, stream); return;
     case KERNEL_SIGMOID: map_all(in, NULL, out, n, false, sigmoid{}, stream); return;
     }
@@ -156,6 +178,7 @@ extern "C" void kernel_activation_backward(enum kernel_function f, const float *
     case KERNEL_LEAKY_RELU:
         map_all(value, grad_out, grad_in, n, add, leaky_relu_gradient{slope}, stream);
         return;
+    case KERNEL_GELU: map_all(value, grad_out, grad_in, n, add, gelu_gradient{}, stream); return;
     case KERNEL_TANH:
         map_all(value, grad_out, grad_in, n, add, hyperbolic_tangent_gradient{}, stream);
         return;

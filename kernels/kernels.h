@@ -50,10 +50,10 @@ void kernel_relu(const float *in, float *out, size_t n, cudaStream_t stream);
 /* grad_in = value > 0 ? grad_out : 0. grad_in may be grad_out. */
 void kernel_relu_backward(const float *value, const float *grad_out, float *grad_in, size_t n, bool add,
                           cudaStream_t stream);
-enum kernel_function { KERNEL_LEAKY_RELU, KERNEL_TANH, KERNEL_SIGMOID };
+enum kernel_function { KERNEL_LEAKY_RELU, KERNEL_GELU, KERNEL_TANH, KERNEL_SIGMOID };
 void kernel_activation(enum kernel_function f, const float *in, float *out, size_t n, float slope,
                        cudaStream_t stream);
-/* From what the function put out. */
+/* value: what the function put out; of gelu, what went in. */
 void kernel_activation_backward(enum kernel_function f, const float *value, const float *grad_out,
                                 float *grad_in, size_t n, float slope, bool add, cudaStream_t stream);
 /* out = a + b, and relu of it. out may be a. */
@@ -147,6 +147,60 @@ void kernel_batchnorm_slopes(const struct kernel_batchnorm *b, const float *x, c
 /* dx, from sums over `terms` values a channel. */
 void kernel_batchnorm_spread(const struct kernel_batchnorm *b, const float *x, const float *dy, float *dx,
                              bool relu, double terms, bool add, cudaStream_t stream);
+
+/* --- dropout.cu --- */
+
+/* As of engine/nn/dropout.h. channels × points: a sample; points > 1: it lies channels last. */
+struct kernel_dropout {
+    uint64_t stream, purpose;
+    int32_t threshold;
+    int bits;
+    float scale;
+    int batch, channels, points;
+};
+void kernel_dropout(const struct kernel_dropout *d, const struct kernel_step *step, const float *in,
+                    float *out, bool add, cudaStream_t stream);
+
+/* --- embedding.cu --- */
+
+void kernel_embedding(const int32_t *tokens, const float *table, float *out, int rows, int units,
+                      int vocabulary, cudaStream_t stream);
+/* sums: of the table's shape and cleared; rows whose tokens are not there stay as they are. */
+void kernel_embedding_backward(const int32_t *tokens, const float *grad, float *sums, int rows, int units,
+                               int vocabulary, cudaStream_t stream);
+
+/* --- layernorm.cu --- */
+
+/* A row has channels × points features; points > 1: it lies channels last, its weights in plain order. */
+struct kernel_layernorm {
+    int rows, channels, points;
+    float epsilon;
+};
+/* means, factors: one a row, for backward. */
+void kernel_layernorm(const struct kernel_layernorm *l, const float *x, const float *weight,
+                      const float *bias, float *y, float *means, float *factors, cudaStream_t stream);
+/* products: dy times the normalised x, whose column sums are the weights' gradient. dx may be NULL. */
+void kernel_layernorm_backward(const struct kernel_layernorm *l, const float *x, const float *weight,
+                               const float *dy, const float *means, const float *factors, float *products,
+                               float *dx, bool add, cudaStream_t stream);
+
+/* --- recurrent.cu --- */
+
+/* One step of simple_rnn (1 gate) or lstm (4: i, f, g, o). Arrays of samples × steps × units, but for those with (n): samples × units. */
+struct kernel_cell {
+    int gates, samples, steps, units, step;
+    bool last_only;    /* layers behind see the last step alone */
+    float *gate;       /* × gates: products with the weights, then the gates; backward: their gradients */
+    const float *bias; /* gates × units */
+    float *before;     /* the state before each step; that of step 0 stays as it is, 0 */
+    float *memory;     /* lstm: the cell state after each step */
+    float *out;        /* the state, for the layers behind; (n) with last_only */
+    const float *grad_out;    /* the gradient of it */
+    const float *grad_hidden; /* (n): of the state, from the step after */
+    float *grad_memory;       /* (n): of the cell state, from the step after, then for the step before */
+};
+void kernel_cell_forward(const struct kernel_cell *c, cudaStream_t stream);
+void kernel_cell_backward(const struct kernel_cell *c, cudaStream_t stream);
 
 /* --- loss.cu --- */
 

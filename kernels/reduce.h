@@ -36,7 +36,7 @@ static inline int blocks_for(size_t n)
     return blocks < 1 ? 1 : blocks > MOST_BLOCKS ? (int)MOST_BLOCKS : (int)blocks;
 }
 
-static inline int ceil_div(int a, int b)
+__host__ __device__ __forceinline__ static int ceil_div(int a, int b)
 {
     return (a + b - 1) / b;
 }

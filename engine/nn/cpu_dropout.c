@@ -2,18 +2,12 @@
  * dropout: sets a random share of the elements to 0 in training and scales the others up, so that the
  * expected value stays (N. Srivastava et al., Dropout, JMLR 2014; scaled in training rather than in
  * evaluation).
- *
- * The mask is not stored: a generator without a state makes each element's bits from a key of its sample and
- * its own number (as J. Salmon et al. propose, Parallel random numbers: as easy as 1, 2, 3, SC 2011), with
- * the rounds of A. Appleby's MurmurHash3 finaliser. The key is made of seed, step, the layer's name and the
- * sample's place in the global batch, and the number is the element's place in plain order: neither ranks,
- * threads nor layouts change it.
+ * dropout.h says what the mask is made of.
  */
 #include "engine/base/random.h"
 #include "engine/nn/cpu.h"
 #include "engine/nn/cpu_lanes.h"
-
-enum { STREAM_DROPOUT = 3, MASK_BITS = 24 };
+#include "engine/nn/dropout.h"
 
 /*
  * Elements number first, first + stride, ... of one sample: a run of plain ones, or the channels of a block.
@@ -21,7 +15,7 @@ enum { STREAM_DROPOUT = 3, MASK_BITS = 24 };
 struct dropout_run {
     uint32_t key[2];
     uint32_t first, stride;
-    int32_t threshold; /* of 2^MASK_BITS: below it an element is dropped */
+    int32_t threshold; /* of dropout_threshold */
     float scale;       /* of those that stay */
 };
 
@@ -34,7 +28,7 @@ LANES_INLINE lane_mask kept(const struct dropout_run *run, uint32_t offset)
     h = (h ^ (h >> 16)) + run->key[1];
     h = (h ^ (h >> 16)) * 0x85ebca6bu;
     h = (h ^ (h >> 13)) * 0xc2b2ae35u;
-    return (lane_mask)(h >> (32 - MASK_BITS)) >= run->threshold;
+    return (lane_mask)(h >> (32 - DROPOUT_BITS)) >= run->threshold;
 }
 
 LANES_INLINE void drop_lanes(const struct dropout_run *run, size_t i, const float *in, float *out, int n)
@@ -51,14 +45,6 @@ CPU_KERNEL static void drop(const struct dropout_run *run, const float *in, floa
         drop_lanes(run, i, in, out, LANES);
     if (i < n)
         drop_lanes(run, i, in, out, (int)(n - i));
-}
-
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return hash;
 }
 
 static void drop_sample(const struct stage *s, struct dropout_run run, const float *in, float *out)
@@ -84,16 +70,16 @@ static void drop_all(const struct stage *s, const struct pass_context *c, const 
 {
     size_t sample = s->layout.bytes / sizeof(float) / (size_t)s->spec.batch;
     double rate = s->layer->rate;
-    struct random steps = random_stream(c->seed, STREAM_DROPOUT, (uint64_t)c->step);
-    uint64_t seed = random_next(&steps), name = hash_name(s->layer->name);
+    struct random steps = random_stream(c->seed, DROPOUT_STREAM, (uint64_t)c->step);
+    uint64_t seed = random_next(&steps), name = dropout_purpose(s->layer->name);
     int threads = s->backend->threads;
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
     for (int n = 0; n < s->spec.batch; n++) {
         struct random keys = random_stream(seed, name, (uint64_t)(c->first_row + n));
         uint64_t key = random_next(&keys);
         struct dropout_run run = {.key = {(uint32_t)key, (uint32_t)(key >> 32)},
-                                  .threshold = (int32_t)(rate * (1 << MASK_BITS) + 0.5),
-                                  .scale = (float)(1 / (1 - rate))};
+                                  .threshold = dropout_threshold(rate),
+                                  .scale = dropout_scale(rate)};
         drop_sample(s, run, in + (size_t)n * sample, out + (size_t)n * sample);
     }
 }
