@@ -146,7 +146,8 @@ static bool backward(struct stage *s, const struct pass_context *c, struct error
 
 static float *memory_new(struct backend *b, size_t elements, struct error *e)
 {
-    return cuda_memory_new(b->self, elements * sizeof(float), "the parameters", e);
+    return cuda_memory_new(b->self, elements * sizeof(float),
+                           "parameters, gradients and the optimiser's state", e);
 }
 
 static void memory_free(struct backend *b, float *memory)

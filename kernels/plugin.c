@@ -7,8 +7,6 @@
 #include "kernels/nccl_comm.h"
 #include "kernels/nvml.h"
 
-#include <stdio.h>
-
 #ifdef KERNELS_EMULATED
 #define NAME "cuda (emulation)"
 #define BUILD "emulated on the host, no measure of a GPU"
@@ -25,8 +23,7 @@ static bool info(int device, struct gpu_device *d, struct error *e)
     if (!device_info(device, d, e))
         return false;
 #ifdef KERNELS_EMULATED
-    snprintf(d->name, sizeof d->name, "%s", NAME); /* whatever it may call itself: no GPU */
-    d->major = d->minor = 0;
+    d->major = d->minor = 0; /* it has none */
 #endif
     return true;
 }

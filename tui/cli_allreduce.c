@@ -122,6 +122,7 @@ static bool parse(int argc, char **argv, struct job *job, struct choices *how, s
             "  auto                the fastest of the others at that size, as --tune found it\n"
             "  mpi                 MPI_Allreduce of the MPI library\n"
             "  shm                 in memory that the ranks of one host share\n"
+            "  nccl                NVIDIA's NCCL in the memory of GPUs, one for each rank\n"
             "  ring                2(n-1) rounds of S/n to one neighbour\n"
             "  ring_segmented[:K]  the same in pieces of K elements that follow each other (65536)\n"
             "  tree                up to rank 0 and down again: 2 log2 n rounds of S\n"

@@ -103,6 +103,8 @@ static bool resolve(struct job *job, const struct choices *c, struct error *e)
         snprintf(t->schedule, sizeof t->schedule, "constant");
     if (!c->lr_given && !same_recipe)
         t->lr = gan ? MODEL_GAN_LR : job_default_lr(t->optimizer, t->schedule);
+    if (!c->algo_given && !c->from)
+        snprintf(t->algo, sizeof t->algo, "%s", job_default_algo(t->device));
     if (!c->weight_decay_given && !same_recipe)
         t->weight_decay = job_default_weight_decay(t->optimizer);
     if (!job_validate(job, e)) {
@@ -160,7 +162,8 @@ static bool parse(int argc, char **argv, struct job *job, struct choices *c, boo
         {"scale-lr", "BASE", OPTION_INT, &t->scale_lr, 0, 1, 1e9,
          "multiply the rate by the global batch / BASE (linear scaling)", NULL, NULL},
         {"algo", "A", OPTION_TEXT, t->algo, sizeof t->algo, 0, 0,
-         "allreduce: ring (default), auto, or another (ringside allreduce --help)", &c->algo_given, NULL},
+         "allreduce: ring (default; with --device cuda auto), or another (ringside allreduce --help)",
+         &c->algo_given, NULL},
         {"bucket", "BYTES", OPTION_SIZE, &t->bucket, 0, 0, 1e12,
          "sum gradients beside backward, so much at once; 0: after it (network: 25M)", NULL, NULL},
         {"autotune", NULL, OPTION_FLAG, &t->autotune, 0, 0, 0,

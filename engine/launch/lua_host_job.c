@@ -143,10 +143,14 @@ bool lua_host_train_job(const json_t *args, struct job *job, struct error *e)
         t->epochs = 0;
     if (from && json_object_get(args, "epochs"))
         t->steps = 0;
-    return take_all(args, keys, job, e) && take_as(args, "pause", job, "pause_s", e) &&
-           take_as(args, "trace", job, "trace", e) && take_as(args, "allreduce", job, "algo", e) &&
-           take_shares(args, job, e) && take_model(args, job, e) && take_schedule(args, job, e) &&
-           take_optimizer(args, job, e) && job_validate(job, e);
+    if (!take_all(args, keys, job, e))
+        return false;
+    if (!from)
+        snprintf(t->algo, sizeof t->algo, "%s", job_default_algo(t->device));
+    return take_as(args, "pause", job, "pause_s", e) && take_as(args, "trace", job, "trace", e) &&
+           take_as(args, "allreduce", job, "algo", e) && take_shares(args, job, e) &&
+           take_model(args, job, e) && take_schedule(args, job, e) && take_optimizer(args, job, e) &&
+           job_validate(job, e);
 }
 
 bool lua_host_allreduce_job(const json_t *args, struct job *job, struct error *e)

@@ -333,7 +333,14 @@ static bool cpu_backward(struct stage *s, const struct pass_context *c, struct e
 static float *cpu_memory_new(struct backend *b, size_t elements, struct error *e)
 {
     (void)b;
-    return cpu_floats(elements * sizeof(float), e);
+    float *memory = cpu_floats(elements * sizeof(float), NULL);
+    if (!memory)
+        error_set(e, ERROR_FAILED,
+                  "there is not enough memory for %zu bytes of parameters, gradients or the optimiser's "
+                  "state; take a "
+                  "smaller model",
+                  elements * sizeof(float));
+    return memory;
 }
 
 static void cpu_memory_free(struct backend *b, float *memory)

@@ -128,7 +128,8 @@ static bool add_stages(struct network *n, const struct plan *plans, int count, s
         for (int k = 0; k < input_count; k++)
             inputs[k] = n->stages[plans[i].inputs[k]];
         if (!n->backend->ops->stage_new(n->backend, &plans[i].spec, inputs, &n->stages[i], e))
-            return error_wrap(e, "layer %d of model \"%s\"", plans[i].first + 1, n->model.name);
+            return i == 0 ? error_wrap(e, "the input of model \"%s\"", n->model.name)
+                          : error_wrap(e, "layer %d of model \"%s\"", plans[i].first + 1, n->model.name);
         n->first_parameter[i] = n->model.parameters;
         for (int k = plans[i].first; i > 0 && k <= plans[i].last; k++)
             if (n->model.layers[k].tensor_count > 0 &&
@@ -212,7 +213,7 @@ static bool make_memory(struct network *n, size_t elements, float **memory, floa
 {
     const struct backend_ops *ops = n->backend->ops;
     if (!(*memory = ops->memory_new(n->backend, elements, e)))
-        return error_wrap(e, "the model's %zu parameters", n->model.parameters);
+        return false;
     *host = ops->host_memory ? *memory : floats(elements);
     return *host || error_set(e, ERROR_FAILED, "there is not enough memory for the model's %zu parameters",
                               n->model.parameters);

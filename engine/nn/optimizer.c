@@ -39,7 +39,7 @@ static bool moments_new(struct optimizer *o, float **moments, float **host, stru
 {
     const struct backend_ops *ops = o->backend->ops;
     if (!(*moments = ops->memory_new(o->backend, o->parameters, e)))
-        return error_wrap(e, "the optimiser's state");
+        return false;
     if (ops->host_memory)
         *host = *moments;
     return true;

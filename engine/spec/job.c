@@ -182,6 +182,11 @@ double job_default_lr(const char *optimizer, const char *schedule)
     return !strcmp(schedule, "onecycle") ? 3e-3 : 1e-3;
 }
 
+const char *job_default_algo(const char *device)
+{
+    return strcmp(device, "cuda") == 0 ? "auto" : "ring";
+}
+
 double job_default_weight_decay(const char *optimizer)
 {
     if (!strcmp(optimizer, "lars"))

@@ -165,6 +165,8 @@ void job_clear(struct job *job); /* drops what it owns */
 
 /* The learning rate that suits: adam, adamw 3e-3 under onecycle, else 1e-3; sgd 0.05, lars 5, lamb 0.02. */
 double job_default_lr(const char *optimizer, const char *schedule);
+/* What sums gradients where nobody has said: the ring; on GPUs auto, which leaves them there where it can. */
+const char *job_default_algo(const char *device);
 /* adamw and lamb 0.01, lars 1e-4; sgd and adam none. */
 double job_default_weight_decay(const char *optimizer);
 /* Samples of one step, over all ranks. */

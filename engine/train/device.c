@@ -107,6 +107,15 @@ void device_close(struct device *d)
     d->meter = NULL;
 }
 
+void device_blame(const struct device *d, struct comm *comm, struct error *e)
+{
+    char host[64] = "";
+    if (!d->plugin || !e || comm_rank(comm) != 0 || comm_size(comm) == 1 || !strstr(e->text, "GPU "))
+        return;
+    gethostname(host, sizeof host - 1);
+    error_wrap(e, "rank 0 on %s", host);
+}
+
 struct backend *device_open(const struct device *d, const char *dtype, int threads, struct error *e)
 {
     bool bf16 = strcmp(dtype, "bf16") == 0, tf32 = strcmp(dtype, "tf32") == 0;

@@ -33,6 +33,8 @@ bool device_choose(struct device *d, const char *wanted, struct comm *comm, stru
 /* What it does at the moment; on the CPU, or where it does not tell, NAN. The meter is opened when this is called first. */
 void device_read(struct device *d, struct gpu_readings *r);
 void device_close(struct device *d);
+/* Puts rank and host before what a GPU has said. On rank 0: of the others comm_fail tells. */
+void device_blame(const struct device *d, struct comm *comm, struct error *e);
 
 /* dtype: "fp32", "bf16", "tf32". threads: of the CPU. Close with backend_close. */
 struct backend *device_open(const struct device *d, const char *dtype, int threads, struct error *e);

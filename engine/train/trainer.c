@@ -387,6 +387,8 @@ bool train_run(const struct job *job, const char *rundir, struct comm *comm, str
     result->loss = tr->loss;
     result->accuracy = tr->accuracy;
     ok = ok && (!first || emit_done(tr, result, e));
+    if (!ok)
+        device_blame(&tr->device, comm, e);
     trainer_tear_down(tr);
     free(tr);
     return ok;

@@ -1,5 +1,5 @@
 /*
- * trainer_internal.h - what the files of the trainer share: setup.c makes it ready, step.c takes a step,
+ * trainer_internal.h - what the files of the trainer share: setup.c and setup_fit.c make it ready, step.c takes a step,
  * saving.c keeps checkpoints, trainer.c goes through the run.
  */
 #ifndef RINGSIDE_TRAIN_TRAINER_INTERNAL_H
@@ -122,6 +122,10 @@ void trainer_take_word(struct trainer *tr, float word, int *want);
 double trainer_rate(const struct trainer *tr);
 /* Puts a step into both meters. */
 void trainer_count(struct trainer *tr, const struct phases *p, double loss);
+
+/* setup_fit.c. ERROR_INPUT names data, or the last layer, that would fit. */
+bool trainer_check_fit(const struct model_spec *m, const struct dataset *d, const char *data,
+                       struct error *e);
 
 /*
  * step_trace.c. Of the trace: which steps and whose lanes; a step begins (collective); the transfers of this step that

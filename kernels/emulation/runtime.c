@@ -89,7 +89,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
     if (!is_device(device))
         return failed(cudaErrorInvalidDevice);
     /* Two multiprocessors: a loop over more than the grid has to go round more than once. */
-    *p = (struct cudaDeviceProp){.name = "emulation on the host",
+    *p = (struct cudaDeviceProp){.name = "cuda (emulation)",
                                  .uuid = {{(char)device}},
                                  .totalGlobalMem = memory_of_device(),
                                  .sharedMemPerBlock = SHARED_BYTES,

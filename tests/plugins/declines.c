@@ -18,4 +18,4 @@ static int none(struct error *e)
 
 extern const struct gpu_plugin ringside_cuda_plugin;
 const struct gpu_plugin ringside_cuda_plugin = {
-    .version = PLUGIN_VERSION, .name = "none", .device_count = none};
+    .version = PLUGIN_VERSION, .name = "none", .build = "for tests", .device_count = none};
