@@ -86,9 +86,10 @@ int home_continue_at(struct app *app)
     int last = course_find(course, progress_last_lesson(app_progress(app)));
     if (last >= 0 && !home_lesson_done(app, &course->lessons[last]))
         return last;
-    for (int i = last >= 0 ? last : 0; i < home_lessons(app); i++)
-        if (!home_lesson_done(app, &course->lessons[i]))
-            return i;
+    int count = home_lessons(app), from = last >= 0 ? last : 0;
+    for (int n = 0; n < count; n++)
+        if (!home_lesson_done(app, &course->lessons[(from + n) % count]))
+            return (from + n) % count;
     return last >= 0 ? last : 0;
 }
 

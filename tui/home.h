@@ -27,7 +27,7 @@ int home_runs(const struct home *h);
 const struct recent_run *home_run(const struct home *h, int n);
 bool home_lesson_done(struct app *app, const struct course_lesson *lesson);
 
-/* Where one goes on: the lesson read last, unless it is done; then the first that is not. */
+/* Where one goes on: the lesson read last, unless it is done; then the next that is not, around the end. */
 int home_continue_at(struct app *app);
 /* What to do next in a lesson, in one sentence. */
 void home_next(struct app *app, const struct course_lesson *lesson, char *text, size_t size);

@@ -278,10 +278,11 @@ static void draw_preview(struct home *h, struct app *app, struct canvas *c, stru
     if (h->selected < home_lessons(app)) {
         struct rect card = area;
         card.cols = card.cols < CARD_COLS ? card.cols : CARD_COLS;
-        preview_without_head(h->preview, area.rows >= CARD_FROM);
-        if (area.rows >= CARD_FROM)
+        bool room = area.rows >= CARD_FROM;
+        if (room)
             rect_cut_rows(&area, home_card(h, app, c, card, h->selected) + 1);
         preview_lesson(h->preview, app_course(app)->lessons[h->selected].name);
+        preview_without_head(h->preview, room);
     } else if ((run = home_run(h, h->selected - home_lessons(app)))) {
         preview_run(h->preview, run->dir);
     }
