@@ -9,6 +9,7 @@
 #include "tui/axis.h"
 #include "tui/background.h"
 #include "tui/cluster_view.h"
+#include "tui/ring_model.h"
 #include "tui/text.h"
 #include "tui/wrap.h"
 
@@ -338,11 +339,11 @@ static void next_cluster(struct view *v)
 static void next_algo(struct view *v, int by)
 {
     int count = 0, at = 0;
-    while (link_load_algo(count))
+    while (ring_schedule_name(count))
         count++;
-    while (at < count - 1 && strncmp(link_load_algo(at), v->asked.algo, strcspn(v->asked.algo, ":")) != 0)
+    while (at < count - 1 && strncmp(ring_schedule_name(at), v->asked.algo, strcspn(v->asked.algo, ":")) != 0)
         at++;
-    const char *name = link_load_algo((at + count + by) % (count > 0 ? count : 1));
+    const char *name = ring_schedule_name((at + count + by) % (count > 0 ? count : 1));
     int per_host = v->have ? v->load.platform.per_node : 1;
     if (!strcmp(name, "hierarchical") && per_host > 1)
         snprintf(v->asked.algo, sizeof v->asked.algo, "%s:%d", name, per_host);

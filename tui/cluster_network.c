@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUSIEST = 8, BLOCK_ROWS = 6, STRIP_LABEL = 3 };
+enum { BUSIEST = 8, STRIP_LABEL = 3 };
 
 /* --- cells --- */
 
@@ -24,27 +24,46 @@ static enum role load_role(double share)
     return share <= 0 ? ROLE_MUTED : share < 0.5 ? ROLE_SERIES1 : share < 0.85 ? ROLE_SERIES2 : ROLE_BAD;
 }
 
-static void put_load(struct canvas *c, int row, int col, double share)
+/* A cell, or a bar of several: its height says how busy the link is. */
+static void put_bar(struct canvas *c, struct rect at, double share)
 {
     static const char ascii[] = ".123456789#"; /* tenths; '#': full */
-    uint32_t glyph;
-    if (c->utf8)
-        glyph = share <= 0 ? 0x00B7 : 0x2581u + (uint32_t)fmin(7, floor(share * 8));
-    else
-        glyph = (uint32_t)ascii[share <= 0 ? 0 : (int)fmin(10, 1 + floor(share * 10 * 0.999))];
-    canvas_put(c, row, col, glyph, load_role(share), share >= 0.85 ? ATTR_BOLD : 0);
+    int eighths = share <= 0 ? 0 : (int)fmax(1, ceil(share * 8 * at.rows - 1e-9));
+    enum role role = load_role(share);
+    for (int r = 0; r < at.rows; r++) {
+        int n = eighths - 8 * (at.rows - 1 - r);
+        uint32_t glyph = n <= 0 ? ' ' : n >= 8 ? 0x2588 : 0x2580u + (uint32_t)n;
+        if (!c->utf8)
+            glyph = (uint32_t)ascii[share <= 0 ? 0 : (int)fmin(10, 1 + floor(share * 10 * 0.999))];
+        if (share <= 0 && r == at.rows - 1)
+            glyph = c->utf8 ? 0x00B7 : '.';
+        if (!c->utf8 && n <= 0 && at.rows > 1 && r < at.rows - 1)
+            glyph = ' ';
+        canvas_fill(c, (struct rect){at.row + r, at.col, 1, at.cols}, glyph, role,
+                    share >= 0.85 ? ATTR_BOLD : 0);
+    }
 }
 
-/* Links first, first + step, ... `count` of them, in at most `cols` cells. */
-static void draw_strip(const struct link_load *l, struct canvas *c, int row, int col, int cols, int first,
-                       int step, int count)
+static void put_load(struct canvas *c, int row, int col, double share)
 {
-    int cells = count < cols ? count : cols;
+    put_bar(c, (struct rect){row, col, 1, 1}, share);
+}
+
+/* Links first, first + step, ... `count` of them, in at most `cols` cells, or each as a bar of that size. */
+struct strip {
+    int first, step, count;
+    int wide, high; /* of a bar, a gap of one column behind it where it is wider than that */
+};
+
+static void draw_strip(const struct link_load *l, struct canvas *c, int row, int col, int cols,
+                       struct strip s)
+{
+    int cells = s.count < cols / s.wide ? s.count : cols / s.wide;
     for (int k = 0; k < cells; k++) {
         double most = 0;
-        for (int i = (int)((long)k * count / cells); i < (int)((long)(k + 1) * count / cells); i++)
-            most = fmax(most, link_load_share(l, first + i * step));
-        put_load(c, row, col + k, most);
+        for (int i = (int)((long)k * s.count / cells); i < (int)((long)(k + 1) * s.count / cells); i++)
+            most = fmax(most, link_load_share(l, s.first + i * s.step));
+        put_bar(c, (struct rect){row, col + k * s.wide, s.high, s.wide - (s.wide > 1)}, most);
     }
 }
 
@@ -55,52 +74,85 @@ static bool is(const struct platform *p, const char *kind)
     return strncmp(p->topology_text, kind, strlen(kind)) == 0;
 }
 
-/* One leaf with its hosts: to and from the spines, out of and into the hosts. */
-static void draw_leaf(const struct link_load *l, struct canvas *c, int row, int col, int cols, int leaf,
-                      int rows)
+/* How leaves and their links are drawn. */
+struct blocks {
+    int leaves, hosts, uplinks; /* of a leaf; a switch is one without uplinks */
+    int across, cols, rows;     /* blocks side by side, and the size of one with its gap */
+    int wide, high;             /* of a link */
+    bool names;                 /* of the ports, below them */
+};
+
+/* The largest bars for which all leaves fit; else single cells. */
+static struct blocks fit_blocks(const struct platform *p, struct rect area)
 {
-    const struct platform *p = &l->platform;
-    bool fattree = is(p, "fattree"), utf8 = c->utf8;
-    int hosts = fattree ? p->size[1] : p->ports, base = 2 * p->ports, up = fattree ? p->uplinks : 0;
-    const char *arrow[4] = {utf8 ? "↑" : "^", utf8 ? "↓" : "v", utf8 ? "→" : ">", utf8 ? "←" : "<"};
-    if (fattree)
-        canvas_format(c, row++, col, cols, ROLE_TITLE, ATTR_BOLD, _("leaf %d"), leaf);
+    bool fattree = is(p, "fattree");
+    struct blocks b = {.leaves = fattree ? p->size[0] : 1,
+                       .hosts = fattree ? p->size[1] : p->ports,
+                       .uplinks = fattree ? p->uplinks : 0};
+    int links = b.hosts > b.uplinks ? b.hosts : b.uplinks, kinds = b.uplinks ? 4 : 2;
+    for (b.wide = 5; b.wide >= 1; b.wide--)
+        for (b.high = 4; b.high >= 1; b.high--) {
+            b.names = b.wide >= 3;
+            b.cols = links * b.wide + STRIP_LABEL + 2 < 9 ? 9 : links * b.wide + STRIP_LABEL + 2;
+            b.rows = 2 + kinds * b.high + (b.high > 1 ? kinds - 1 : 0) + b.names;
+            b.across = area.cols / b.cols;
+            if (b.across > 0 && (b.across >= b.leaves || b.wide <= 2) &&
+                (b.leaves + b.across - 1) / b.across * b.rows - 1 <= area.rows)
+                return b;
+        }
+    b.wide = b.high = 1;
+    b.names = false;
+    b.rows = 2 + kinds;
+    b.cols = b.cols > area.cols ? area.cols : b.cols;
+    b.across = area.cols / b.cols;
+    while (b.across < b.leaves && (b.leaves + b.across - 1) / b.across * b.rows > area.rows && b.cols > 9) {
+        b.cols = b.cols * 3 / 4 > 9 ? b.cols * 3 / 4 : 9; /* a cell for several links */
+        b.across = area.cols / b.cols;
+    }
+    return b;
+}
+
+/* One leaf with its hosts: to and from the spines, out of and into the hosts. */
+static void draw_leaf(const struct link_load *l, const struct blocks *b, struct canvas *c, int row, int col,
+                      int leaf)
+{
+    const char *arrow[4] = {c->utf8 ? "↑" : "^", c->utf8 ? "↓" : "v", c->utf8 ? "→" : ">",
+                            c->utf8 ? "←" : "<"};
+    int base = 2 * l->platform.ports, cols = b->cols - STRIP_LABEL;
+    if (b->uplinks)
+        canvas_format(c, row++, col, b->cols - 1, ROLE_TITLE, ATTR_BOLD, _("leaf %d"), leaf);
     else
-        canvas_text(c, row++, col, cols, ROLE_TITLE, ATTR_BOLD, _("the switch"));
-    for (int way = 0; way < 2 && up && rows >= 5; way++, row++) {
-        canvas_text(c, row, col, 2, ROLE_MUTED, 0, arrow[way]);
-        draw_strip(l, c, row, col + 2, cols - STRIP_LABEL, base + 2 * leaf * up + way, 2, up);
+        canvas_text(c, row++, col, b->cols - 1, ROLE_TITLE, ATTR_BOLD, _("the switch"));
+    for (int way = b->uplinks ? 0 : 2; way < 4; way++, row += b->high + (b->high > 1)) {
+        struct strip s = {.first =
+                              way < 2 ? base + 2 * leaf * b->uplinks + way : 2 * leaf * b->hosts + way - 2,
+                          .step = 2,
+                          .count = way < 2 ? b->uplinks : b->hosts,
+                          .wide = b->wide,
+                          .high = b->high};
+        canvas_text(c, row + b->high - 1, col, 2, ROLE_MUTED, 0, arrow[way]);
+        draw_strip(l, c, row, col + 2, cols, s);
     }
-    for (int way = 0; way < 2 && rows >= 3; way++, row++) {
-        canvas_text(c, row, col, 2, ROLE_MUTED, 0, arrow[2 + way]);
-        draw_strip(l, c, row, col + 2, cols - STRIP_LABEL, 2 * leaf * hosts + way, 2, hosts);
-    }
+    row -= b->high > 1;
+    for (int k = 0; b->names && k < b->hosts; k++)
+        canvas_format(c, row, col + 2 + k * b->wide, b->wide, ROLE_MUTED, 0, "%d", leaf * b->hosts + k);
 }
 
 /* Returns the rows used. */
 static int draw_leaves(const struct link_load *l, struct canvas *c, struct rect area)
 {
-    const struct platform *p = &l->platform;
-    bool fattree = is(p, "fattree");
-    int leaves = fattree ? p->size[0] : 1,
-        widest = fattree ? (p->size[1] > p->uplinks ? p->size[1] : p->uplinks) : p->ports;
-    int cols = widest + STRIP_LABEL + 2 < 11 ? 11 : widest + STRIP_LABEL + 2;
-    cols = cols > area.cols ? area.cols : cols;
-    int across = area.cols / cols, rows = fattree ? BLOCK_ROWS : BLOCK_ROWS - 2, used = 0;
-    while (across < leaves && (leaves + across - 1) / across * rows > area.rows &&
-           cols > 11) { /* narrower blocks */
-        cols = cols * 3 / 4 > 11 ? cols * 3 / 4 : 11;
-        across = area.cols / cols;
-    }
-    for (int leaf = 0; leaf < leaves; leaf++) {
-        int row = area.row + leaf / across * rows;
-        if (row + rows - 1 > area.row + area.rows) {
+    struct blocks b = fit_blocks(&l->platform, area);
+    int used = 0;
+    for (int leaf = 0; leaf < b.leaves; leaf++) {
+        int row = area.row + leaf / b.across * b.rows;
+        if (row + b.rows - 1 > area.row + area.rows) {
             canvas_format(c, area.row + area.rows - 1, area.col, area.cols, ROLE_MUTED, 0,
-                          _("and %d more leaves"), leaves - leaf);
+                          text_plural("and %d more leaf", "and %d more leaves", b.leaves - leaf),
+                          b.leaves - leaf);
             return area.rows;
         }
-        draw_leaf(l, c, row, area.col + leaf % across * cols, cols - 1, leaf, rows - 1);
-        used = row + rows - area.row;
+        draw_leaf(l, &b, c, row, area.col + leaf % b.across * b.cols, leaf);
+        used = row + b.rows - area.row;
     }
     return used;
 }
@@ -139,7 +191,7 @@ static int draw_links(const struct link_load *l, struct canvas *c, struct rect a
     rows = rows > area.rows - 1 ? area.rows - 1 : rows;
     for (int r = 0; r < rows; r++) {
         int first = (int)((long)r * links / rows), last = (int)((long)(r + 1) * links / rows);
-        draw_strip(l, c, area.row + 1 + r, area.col, per_row, first, 1, last - first);
+        draw_strip(l, c, area.row + 1 + r, area.col, per_row, (struct strip){first, 1, last - first, 1, 1});
     }
     return rows + 2;
 }
@@ -161,8 +213,8 @@ static int draw_inside(const struct link_load *l, struct canvas *c, struct rect 
             continue;
         int used = canvas_format(c, row, area.col, 18, ROLE_TITLE, 0, _("GPUs, %s"), _(kinds[k]));
         used = used < 18 ? 18 : used;
-        draw_strip(l, c, row++, area.col + used + 1, area.cols - used - 1, p->network_links + k, per_rank,
-                   l->ranks);
+        draw_strip(l, c, row++, area.col + used + 1, area.cols - used - 1,
+                   (struct strip){p->network_links + k, per_rank, l->ranks, 1, 1});
     }
     return row - area.row + (row > area.row);
 }
@@ -221,26 +273,46 @@ static void draw_legend(struct canvas *c, struct rect line)
                   c->utf8 ? "←" : "<", c->utf8 ? "↑" : "^", c->utf8 ? "↓" : "v");
 }
 
+/* What bounds it, how it was worked out, what is left out: as much as there is room for. */
+static struct rect draw_why(const struct link_load *l, struct canvas *c, struct rect area)
+{
+    char text[700];
+    const char *more[] = {*l->result.note ? l->result.note : NULL, l->result.formula, sim_not_modelled};
+    snprintf(text, sizeof text, l->asked.training ? "%s" : _("Bottleneck: %s"), l->why);
+    int rows = wrap_rows(text, area.cols) > 1 ? 2 : 1;
+    for (size_t i = 0; area.rows >= 30 && i < sizeof more / sizeof *more; i++) {
+        int wanted = more[i] && *more[i] ? wrap_rows(more[i], area.cols) : 0;
+        wanted = wanted > 3 ? 3 : wanted;
+        if (wanted)
+            wrap_text(c, rect_cut_rows(&area, -wanted), ROLE_MUTED, 0, more[i]);
+    }
+    wrap_text(c, rect_cut_rows(&area, -rows), ROLE_ACCENT, 0, text);
+    return area;
+}
+
 void cluster_draw_network(const struct link_load *l, struct canvas *c, struct rect area)
 {
     const struct platform *p = &l->platform;
     draw_head(l, c, rect_cut_rows(&area, area.rows >= 8 ? 2 : 1));
     if (area.rows >= 12) {
         draw_legend(c, rect_cut_rows(&area, -1));
-        struct rect why = rect_cut_rows(&area, wrap_rows(l->why, area.cols) > 1 ? -2 : -1);
-        wrap_text(c, why, ROLE_ACCENT, 0, l->why);
+        area = draw_why(l, c, area);
         rect_cut_rows(&area, 1);
     }
-    struct rect busiest = {0};
+    struct rect busiest = {0}, inside = {0};
     if (area.cols >= 120)
         busiest = rect_cut_cols(&area, -64);
     else if (area.rows >= 13)
         busiest = rect_cut_rows(&area, -5);
+    if (p->node.gpus > 0 && area.rows >= 10)
+        inside = rect_cut_rows(&area, -5);
     int used = is(p, "fattree") || is(p, "switch") ? draw_leaves(l, c, area)
                : is(p, "torus")                    ? draw_torus(l, c, area)
                                                    : draw_links(l, c, area);
-    rect_cut_rows(&area, used < area.rows ? used : area.rows);
-    draw_inside(l, c, area);
+    inside.rows += area.rows - used > 0 ? inside.row - (area.row + used) : 0;
+    inside.row = area.rows - used > 0 ? area.row + used : inside.row; /* right below */
+    if (inside.cols)
+        draw_inside(l, c, inside);
     if (busiest.rows > 1)
         draw_busiest(l, c, busiest);
 }

@@ -11,15 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *link_load_algo(int i)
-{
-    static const char *const nccl[] = {"nccl_ring", "nccl_tree"};
-    int ours = 0;
-    while (ring_schedule_name(ours))
-        ours++;
-    return i < ours ? ring_schedule_name(i) : i < ours + 2 ? nccl[i - ours] : NULL;
-}
-
 /* All messages of the collective over their routes, scaled to a buffer of so many bytes. */
 static bool add_messages(struct link_load *l, double bytes, struct error *e)
 {

@@ -39,7 +39,4 @@ double link_load_share(const struct link_load *l, int link);
 /* The links with the highest share, the busiest first; returns how many (those with load, at most `most`). */
 int link_load_busiest(const struct link_load *l, int *links, int most);
 
-/* The i-th algorithm that can be asked for: those of ring_schedule_name, then NCCL's; NULL past the last. */
-const char *link_load_algo(int i);
-
 #endif

@@ -96,14 +96,14 @@ const struct ring_fault *ring_fault_in(const struct ring_model *m, int round);
 void ring_fault_text(const struct ring_model *m, const struct ring_fault *fault, char *text, size_t size);
 
 /*
- * ring_schedule.c: an operation as its schedule says it, without a run. name: of an allreduce algorithm ("hierarchical:4"),
- * or of another collective ("broadcast"). A round takes as long as its largest message by the linear model on `link`.
+ * ring_schedule.c: an operation as its schedule says it, without a run. name: of an allreduce algorithm ("hierarchical:4",
+ * "nccl_tree": two trees at once), or of another collective ("broadcast"). A round takes as long as its largest message by the linear model on `link`.
  * The buffer is about `bytes` long, so that all pieces are equal. Free op->hops.
  */
 struct cost_link;
 bool ring_schedule_op(struct run_op *op, const char *name, int ranks, double bytes,
                       const struct cost_link *link, struct error *e);
-/* The names in a fixed order: the allreduce algorithms, then the other collectives; NULL past the last. */
+/* The names in a fixed order: the allreduce algorithms, NCCL's, then the other collectives; NULL past the last. */
 const char *ring_schedule_name(int i);
 
 #endif

@@ -2,6 +2,7 @@
  * ring_rows.c - ranks side by side: what each holds, the messages of this round as arrows between them, and below all rounds
  * as a matrix, a row each, that says who sends and who receives.
  *
+ * Where there is room, the arrows of all rounds are drawn, one round below the other, instead.
  * Two messages between the same pair share an arrow; arrows that would touch lie in lanes one below the other, short ones
  * first. With more ranks than arrows can be told apart the matrix alone remains.
  */
@@ -132,18 +133,19 @@ static void draw_token(const struct rows *w, int row, int from, int to, const st
     canvas_text(w->c, row, col, 3, role_of(x), ATTR_REVERSE | ATTR_BOLD, text);
 }
 
-static void draw_arrow(const struct rows *w, int row, const struct arrow *a)
+/* begun: its round; else it is drawn as one that is still to come. */
+static void draw_arrow(const struct rows *w, int row, const struct arrow *a, bool begun)
 {
     const struct ring_message *x = a->up && (!a->down || !a->down->faulty) ? a->up : a->down;
     int low = middle(w, a->low), high = middle(w, a->high);
     bool utf8 = w->c->utf8, bad = x->faulty;
+    enum role line = bad ? ROLE_BAD : ROLE_MUTED;
     for (int col = low + 1; col < high; col++)
-        canvas_put(w->c, row, col, bad ? (utf8 ? 0x2022 : 'x') : (utf8 ? 0x2500 : '-'),
-                   bad ? ROLE_BAD : ROLE_MUTED, 0);
+        canvas_put(w->c, row, col, bad ? (utf8 ? 0x2022 : 'x') : (utf8 ? 0x2500 : '-'), line, 0);
     canvas_put(w->c, row, low, a->down ? (utf8 ? 0x25C0 : '<') : (utf8 ? 0x2576 : '-'),
-               role_of(a->down ? a->down : x), ATTR_BOLD);
+               begun ? role_of(a->down ? a->down : x) : line, begun ? ATTR_BOLD : 0);
     canvas_put(w->c, row, high, a->up ? (utf8 ? 0x25B6 : '>') : (utf8 ? 0x2574 : '-'),
-               role_of(a->up ? a->up : x), ATTR_BOLD);
+               begun ? role_of(a->up ? a->up : x) : line, begun ? ATTR_BOLD : 0);
     if (a->up)
         draw_token(w, row, low, high, a->up);
     if (a->down)
@@ -159,7 +161,7 @@ static int draw_arrows(const struct rows *w, int row, int most)
     bool cut = lanes > most;
     for (int i = 0; i < count; i++) {
         if (arrows[i].lane < most - cut)
-            draw_arrow(w, row + arrows[i].lane, &arrows[i]);
+            draw_arrow(w, row + arrows[i].lane, &arrows[i], true);
         else
             left++;
     }
@@ -226,6 +228,50 @@ static void draw_rounds(const struct rows *w, int row, int most)
         draw_round(w, row + k - first, k);
 }
 
+/* Rows that the arrows of each round take; the most of a round in *highest. */
+static int all_lanes(const struct ring_scene *s, int *highest)
+{
+    struct arrow arrows[MAX_ARROWS];
+    struct ring_scene that = *s;
+    int sum = 0;
+    *highest = 0;
+    for (that.round = 0; that.round < s->model->rounds; that.round++) {
+        int lanes;
+        arrows_of(&that, arrows, &lanes);
+        sum += lanes > 1 ? lanes : 1;
+        *highest = lanes > *highest ? lanes : *highest;
+    }
+    return sum;
+}
+
+/* All rounds as arrows, one below the other: where there is room for all. */
+static void draw_unrolled(const struct rows *w, int row, int gap)
+{
+    const struct ring_model *m = w->s->model;
+    struct arrow arrows[MAX_ARROWS];
+    for (int k = 0; k < m->rounds; k++) {
+        struct ring_scene that = *w->s;
+        struct rows there = *w;
+        struct ring_figures f;
+        int lanes;
+        bool now = k == w->s->round;
+        that.round = k;
+        that.travel = now ? w->s->travel : 1;
+        there.s = &that;
+        int count = arrows_of(&that, arrows, &lanes);
+        enum role role = now ? ROLE_ACCENT : ROLE_MUTED;
+        canvas_format(w->c, row, w->area.col, LABEL, role, now ? ATTR_BOLD : 0, "%s%3d",
+                      now ? (w->c->utf8 ? "▸" : ">") : " ", k + 1);
+        for (int i = 0; i < count; i++)
+            draw_arrow(&there, row + arrows[i].lane, &arrows[i], k <= w->s->round);
+        int col = w->left + m->ranks * w->wide + 1, end = w->area.col + w->area.cols;
+        ring_figures_of(&that, &f);
+        if (end - col >= 9 && !(w->s->round >= m->rounds && !count))
+            canvas_text(w->c, row, col, end - col, role, 0, f.phase);
+        row += (lanes > 1 ? lanes : 1) + gap;
+    }
+}
+
 static void draw_key(const struct rows *w, int row)
 {
     bool utf8 = w->c->utf8;
@@ -238,8 +284,7 @@ void ring_draw_rows(struct canvas *c, struct rect area, const struct ring_scene 
 {
     const struct ring_model *m = s->model;
     struct ring_figures f;
-    struct arrow arrows[MAX_ARROWS];
-    int lanes = 0, row = area.row, end = area.row + area.rows;
+    int row = area.row, end = area.row + area.rows;
     ring_figures_of(s, &f);
     int used = canvas_format(c, row, area.col, area.cols, ring_over(s) ? ROLE_GOOD : ROLE_ACCENT, ATTR_BOLD,
                              "%s, %s", f.phase, f.round);
@@ -260,16 +305,14 @@ void ring_draw_rows(struct canvas *c, struct rect area, const struct ring_scene 
     draw_bars(&w, row, m->chunks ? high : 0);
     row += m->chunks ? high : 0;
     row += airy;
-    if (!ring_over(s))
-        arrows_of(s, arrows, &lanes);
-    /* The place of the rounds stays while arrows come and go. */
-    int most = wide < LEAST_CELL ? 0 : end - row - 2 - (m->rounds < 6 ? m->rounds : 6) - airy, highest = 0;
-    for (int k = 0; k < m->rounds && most > 0; k++) {
-        struct ring_scene that = *s;
-        that.round = k;
-        arrows_of(&that, arrows, &lanes);
-        highest = lanes > highest ? lanes : highest;
+    int highest, sum = all_lanes(s, &highest), left = end - row - 1;
+    if (wide >= LEAST_CELL + 2 && sum <= left) {
+        canvas_hline(c, row++, area.col, area.cols, ROLE_BORDER);
+        draw_unrolled(&w, row, sum + m->rounds - 1 <= left && airy);
+        return;
     }
+    /* The place of the rounds stays while arrows come and go. */
+    int most = wide < LEAST_CELL ? 0 : end - row - 2 - (m->rounds < 6 ? m->rounds : 6) - airy;
     most = most < highest ? most : highest;
     if (most > 0 && !ring_over(s))
         draw_arrows(&w, row, most);

@@ -1,6 +1,7 @@
 /*
  * ring_schedule.c - an operation as its schedule says it, so that an algorithm can be watched without a run.
  */
+#include "cluster-sim/nccl.h"
 #include "engine/spec/cost.h"
 #include "tui/ring_model.h"
 
@@ -11,6 +12,10 @@
 /* Bytes of an element, as most buffers have. */
 enum { ELEMENT = 4 };
 
+/* NCCL's: the tree is a double one. */
+static const char *const nccl[] = {"nccl_ring", "nccl_tree"};
+enum { NCCL = sizeof nccl / sizeof *nccl };
+
 const char *ring_schedule_name(int i)
 {
     int algos = 0;
@@ -18,7 +23,9 @@ const char *ring_schedule_name(int i)
         algos++;
     if (i < algos)
         return schedule_algo(i);
-    return collective_name((enum collective)(i - algos + 1)); /* the allreduce itself is the first */
+    if (i < algos + NCCL)
+        return nccl[i - algos];
+    return collective_name((enum collective)(i - algos - NCCL + 1)); /* the allreduce itself is the first */
 }
 
 static enum hop_phase phase_of(enum phase phase)
@@ -52,6 +59,12 @@ static double *round_starts(const struct schedule *s, const struct cost_link *li
 static bool make_schedule(struct schedule *s, const char *name, int ranks, size_t length, struct error *e)
 {
     enum collective op = collective_named(name);
+    /* Every rank a host of its own, a half of the buffer in one piece: the two trees as they are. */
+    struct nccl_hosts hosts = {.ranks = ranks, .per_host = 1, .nics = 1};
+    if (!strcmp(name, nccl[0]))
+        return schedule_nccl_ring(s, &hosts, length, e);
+    if (!strcmp(name, nccl[1]))
+        return schedule_nccl_tree(s, &hosts, length, (int)(length / 2 + 1), e);
     if (op != COLLECTIVES && op != ALLREDUCE)
         return schedule_collective(s, op, ranks, length, e);
     return schedule_make(s, name, ranks, length, e);

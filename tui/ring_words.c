@@ -73,6 +73,8 @@ static const char *reduce_words(const struct ring_model *m)
         return _("Pairs swap all that they have, and both add.");
     if (is(m, "everyone"))
         return _("Every rank sends all its numbers to every other rank, all at once.");
+    if (is(m, "nccl_tree"))
+        return _("Two trees, each for half of the buffer: sums go up to the roots.");
     if (is(m, "central"))
         return _("All ranks send everything to rank 0, which adds it up.");
     if (is(m, "param_server"))
@@ -82,6 +84,8 @@ static const char *reduce_words(const struct ring_model *m)
 
 static const char *broadcast_words(const struct ring_model *m)
 {
+    if (is(m, "nccl_tree"))
+        return _("Both trees send the sums down again; who is inside in one is a leaf in the other.");
     if (is(m, "central"))
         return _("Rank 0 sends the sum back to all.");
     if (is(m, "param_server"))

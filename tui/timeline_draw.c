@@ -3,6 +3,7 @@
 
 #include "engine/base/event.h"
 #include "tui/canvas.h"
+#include "tui/critical_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +224,30 @@ static void print_layers(const struct timeline *t, FILE *to)
         fprintf(to, "and %d shorter ones\n", t->layer_count - n);
 }
 
+/* What bounds the step: the critical path's parts, and its longest piece. */
+static void print_critical_path(const struct trace_data *d, long step, FILE *to)
+{
+    static const char *const names[TIME_CLASSES] = {"compute", "communication", "data", "other"};
+    struct critical_path p;
+    struct error e = {0};
+    if (!critical_path_find(d, step, &p, &e))
+        return;
+    double whole = 1e-9 * (double)(p.end - p.begin);
+    const struct path_piece *longest = NULL;
+    fprintf(to, "critical path:");
+    for (int i = 0; i < TIME_CLASSES; i++)
+        fprintf(to, "%s %s %.1f %%", i ? "," : "", names[i], 100 * p.seconds[i] / whole);
+    for (int i = 0; i < p.count; i++)
+        if (p.pieces[i].event >= 0 &&
+            (!longest || p.pieces[i].t1 - p.pieces[i].t0 > longest->t1 - longest->t0))
+            longest = &p.pieces[i];
+    if (longest)
+        fprintf(to, "\nits longest piece: rank %d, %s, %.3f ms", d->rows[longest->row].rank,
+                trace_event_name(d, &d->events[longest->event]), 1e-6 * (double)(longest->t1 - longest->t0));
+    fputc('\n', to);
+    critical_path_free(&p);
+}
+
 bool timeline_print(const struct trace_data *d, long step, int columns, FILE *to, struct error *e)
 {
     struct timeline t;
@@ -251,7 +276,10 @@ bool timeline_print(const struct trace_data *d, long step, int columns, FILE *to
     } else {
         fprintf(to, "\nstep %ld\n", step);
     }
-    return timeline_draw(d, step, columns, to, e);
+    if (!timeline_draw(d, step, columns, to, e))
+        return false;
+    print_critical_path(d, step, to);
+    return true;
 }
 
 bool timeline_emit(const struct trace_data *d, struct error *e)

@@ -128,9 +128,10 @@ static bool on_path(const struct timeline_view *v, int row, double t0, double t1
     return false;
 }
 
-static void paint_row(const struct timeline_view *v, struct canvas *c, int row, int left, int cells,
-                      int shown, bool *used)
+static void paint_row(const struct timeline_view *v, struct canvas *c, int shown, bool *used)
 {
+    int high = v->layout.high, left = v->layout.left, cells = v->layout.cells;
+    int row = v->layout.first_row + (shown - v->top) * high;
     struct cell_owner owner[MOST_CELLS];
     int number = v->shown[shown];
     double width = (v->end - v->begin) / cells;
@@ -140,7 +141,8 @@ static void paint_row(const struct timeline_view *v, struct canvas *c, int row, 
             continue;
         int kind = v->trace.events[owner[k].event].kind;
         bool path = on_path(v, number, v->begin + k * width, v->begin + (k + 1) * width);
-        put_kind(c, row, left + k, kind, path ? ATTR_BOLD : 0);
+        for (int r = 0; r < high; r++)
+            put_kind(c, row + r, left + k, kind, path ? ATTR_BOLD : 0);
         used[kind] = true;
     }
     for (int k = 0, end; k < cells; k = end) {
@@ -345,12 +347,14 @@ static int rows_below(struct rect area)
     return area.rows >= 14 ? 6 : area.rows >= 9 ? 4 : 2;
 }
 
-struct timeline_layout timeline_layout_of(const struct timeline_view *v, struct rect area)
+/* Rows are two high where half of the area is enough for that. */
+static struct timeline_layout layout_of(const struct timeline_view *v, struct rect area)
 {
     struct timeline_layout l = {
         .first_row = area.row + 1, .left = area.col + LABEL, .cells = area.cols - LABEL};
     int room = area.rows - 1 - rows_below(area);
-    l.rows = v->shown_count - v->top < room ? v->shown_count - v->top : room;
+    l.high = 2 * v->shown_count <= area.rows / 2 ? 2 : 1;
+    l.rows = v->shown_count - v->top < room / l.high ? v->shown_count - v->top : room / l.high;
     l.rows = l.rows < 0 ? 0 : l.rows;
     l.cells = l.cells > MOST_CELLS ? MOST_CELLS : l.cells < 1 ? 1 : l.cells;
     return l;
@@ -385,13 +389,14 @@ void timeline_paint(struct timeline_view *v, struct canvas *c, struct rect area)
     v->top = v->row < v->top ? v->row : v->row >= v->top + room ? v->row - room + 1 : v->top;
     v->top = v->top > v->shown_count - room ? v->shown_count - room : v->top;
     v->top = v->top < 0 ? 0 : v->top;
-    struct timeline_layout l = timeline_layout_of(v, area);
+    v->layout = layout_of(v, area);
+    struct timeline_layout l = v->layout;
     paint_head(v, c, rect_cut_rows(&area, 1));
     for (int i = 0; i < l.rows; i++) {
-        paint_label(v, c, l.first_row + i, area.col, v->top + i);
-        paint_row(v, c, l.first_row + i, l.left, l.cells, v->top + i, used);
+        paint_label(v, c, l.first_row + i * l.high, area.col, v->top + i);
+        paint_row(v, c, v->top + i, used);
     }
-    int row = l.first_row + l.rows, end = area.row + area.rows, below = rows_below(area);
+    int row = l.first_row + l.rows * l.high, end = area.row + area.rows, below = rows_below(area);
     paint_axis(v, c, row++, l.left, l.cells);
     paint_path(v, c, row++, l.left, l.cells);
     if (below < 4)

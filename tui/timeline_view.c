@@ -432,6 +432,28 @@ static void timeline_act(void *view, struct app *app, int action)
     }
 }
 
+/* A press selects the span there, a double one shows it alone; the wheel zooms. */
+static bool timeline_click(void *view, struct app *app, int row, int col, enum mouse what)
+{
+    struct view *w = view;
+    struct timeline_view *v = &w->t;
+    (void)app;
+    if (!v->have)
+        return false;
+    if (what == MOUSE_WHEEL_UP || what == MOUSE_WHEEL_DOWN) {
+        zoom(v, what == MOUSE_WHEEL_UP ? 0.5 : 2);
+        return true;
+    }
+    int number = (row - v->layout.first_row) / v->layout.high;
+    if (row < v->layout.first_row || number >= v->layout.rows || col < v->layout.left)
+        return false;
+    v->row = v->top + number;
+    select_at(v, v->begin + (col - v->layout.left + 0.5) * (v->end - v->begin) / v->layout.cells);
+    if (what == MOUSE_DOUBLE)
+        show_span(v);
+    return true;
+}
+
 static void timeline_draw_view(void *view, struct app *app, struct canvas *c, struct rect area)
 {
     struct view *v = view;
@@ -478,6 +500,7 @@ const struct view_class view_timeline = {
     .keys = timeline_keys,
     .open = timeline_open,
     .act = timeline_act,
+    .click = timeline_click,
     .tick = timeline_tick,
     .draw = timeline_draw_view,
     .title = timeline_title,

@@ -11,6 +11,13 @@
 #include "tui/critical_path.h"
 #include "tui/run_model.h"
 
+/* Where the cells lie. */
+struct timeline_layout {
+    int first_row, rows; /* on the canvas; of the trace's */
+    int high;            /* canvas rows of each */
+    int left, cells;
+};
+
 struct timeline_view {
     struct trace_data trace;
     bool have, from_events; /* a trace; one made of events */
@@ -25,18 +32,12 @@ struct timeline_view {
     struct exposed_part exposed[EXPOSED_PARTS];
     int exposed_count;
     double exposed_s;
-    char why[1100]; /* why there is nothing to show */
+    struct timeline_layout layout; /* as drawn last */
+    char why[1100];                /* why there is nothing to show */
 };
 
-/* What is drawn of a row right now, for the mouse: the row of the trace at a canvas row; -1: none. */
+/* Draws it and leaves in v->layout where. */
 void timeline_paint(struct timeline_view *v, struct canvas *c, struct rect area);
-
-/* Where the cells lie in an area. */
-struct timeline_layout {
-    int first_row, rows; /* of the ranks' rows */
-    int left, cells;
-};
-struct timeline_layout timeline_layout_of(const struct timeline_view *v, struct rect area);
 
 /*
  * A trace of what a run's events say: step 1 is each rank's mean step as the parts that its rank events tell, whose order is

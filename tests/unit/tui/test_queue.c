@@ -4,6 +4,7 @@
  */
 #include "tui/link_load.h"
 #include "tui/queue_info.h"
+#include "tui/ring_model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -267,8 +268,8 @@ static void loads_are_the_closed_forms(void **state)
 static void a_fat_tree_conserves(void **state)
 {
     (void)state;
-    for (int i = 0; link_load_algo(i); i++) {
-        struct link_load l = load_of("teaching", link_load_algo(i), 64, false);
+    for (int i = 0; ring_schedule_name(i); i++) {
+        struct link_load l = load_of("teaching", ring_schedule_name(i), 64, false);
         const struct platform *p = &l.platform;
         double up = 0, down = 0, out = 0, in = 0;
         for (int k = 0; k < p->ports; k++) {
