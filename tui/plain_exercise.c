@@ -8,6 +8,7 @@
 #include "tui/cli.h"
 #include "tui/editor.h"
 #include "tui/exercise.h"
+#include "tui/line_diff.h"
 #include "tui/markdown.h"
 #include "tui/plain.h"
 #include "tui/plain_ask.h"
@@ -121,6 +122,41 @@ static void type_anew(struct plain *p, const struct exercise_files *x)
     free(text);
 }
 
+/* What only one of the two has, line by line. */
+static void difference(struct plain *p, const struct exercise_files *x)
+{
+    char path[PATH_MAX];
+    struct error e = {0};
+    struct line_diff d = {0};
+    if (!progress_passed(p->progress, x->name)) {
+        puts(_("Once your file has passed, this shows how it differs from the solution."));
+        return;
+    }
+    char *mine = markdown_read(x->file, &e);
+    char *solution = mine && path_join(path, x->folder, "solution.lua", &e) ? markdown_read(path, &e) : NULL;
+    bool ok = solution && line_diff_make(&d, mine, solution, &e);
+    if (!ok)
+        plain_error(&e);
+    else if (!d.only_first && !d.only_second)
+        puts(_("Your file is the solution, line by line."));
+    for (int i = 0; i < d.count; i++) {
+        const struct diff_line *line = &d.lines[i];
+        char text[512];
+        if (line->kind == DIFF_SAME)
+            continue;
+        snprintf(text, sizeof text, "%.*s", line->length, line->text);
+        if (line->kind == DIFF_FIRST)
+            printf(_("yours, line %d:     "), line->first);
+        else
+            printf(_("solution, line %d:  "), line->second);
+        plain_print_text(text, 0, p->utf8, stdout);
+        puts("");
+    }
+    line_diff_free(&d);
+    free(mine);
+    free(solution);
+}
+
 void plain_exercise(struct plain *p, const char *name)
 {
     static const struct plain_choice choices[] = {
@@ -131,6 +167,7 @@ void plain_exercise(struct plain *p, const char *name)
         {"w", N_("write your file anew, typed in line by line")},
         {"c", N_("check it")},
         {"h", N_("the next hint")},
+        {"d", N_("how your file differs from the solution, once it has passed")},
         {"o", N_("the solution")},
         {"r", N_("begin again with the starter; your file is kept")},
         {"b", N_("back to the lesson")},
@@ -163,6 +200,8 @@ void plain_exercise(struct plain *p, const char *name)
             verb("check", name);
         else if (!strcmp(answer, "h"))
             verb("hint", name);
+        else if (!strcmp(answer, "d"))
+            difference(p, &x);
         else if (!strcmp(answer, "o"))
             verb("solution", name);
         else if (!strcmp(answer, "r"))

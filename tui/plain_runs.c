@@ -81,14 +81,46 @@ static void log_tail(struct plain *p, const char *dir)
     }
 }
 
+/* Prints the newest runs, numbered; shown: which of recent they are. Returns how many. */
+static int list_runs(struct recent *recent, int shown[RUNS_SHOWN])
+{
+    int count = 0;
+    recent_refresh(recent);
+    for (int i = 0; i < recent->count && count < RUNS_SHOWN; i++)
+        if (!recent->runs[i].hidden)
+            shown[count++] = i;
+    for (int i = 0; i < count; i++) {
+        const struct recent_run *run = &recent->runs[shown[i]];
+        printf("%2d  %-10s %-20s", i + 1, run_state_name(run->status.state), run->label);
+        if (isfinite(run->tail.accuracy))
+            printf(_("  accuracy %.2f %%"), run->tail.accuracy * 100);
+        puts("");
+    }
+    return count;
+}
+
 /* --- one run --------------------------------------------------------------------------------------------------- */
 
 static void compare(struct plain *p, const char *dir)
 {
     char answer[PLAIN_LINE];
-    plain_ask_line(p, _("with which run? its name, a part of it, or last"), answer);
+    struct recent recent = {0};
+    int shown[RUNS_SHOWN], count = list_runs(&recent, shown);
+    plain_ask_line(p, _("with which run? its number, its name or a part of it"), answer);
+    long number = plain_number(answer);
     if (*answer && !p->ended)
-        verb("compare", dir, answer);
+        verb("compare", dir, number >= 1 && number <= count ? recent.runs[shown[number - 1]].dir : answer);
+    recent_free(&recent);
+}
+
+static void export(struct plain *p, const char *dir)
+{
+    char answer[PLAIN_LINE], file[PLAIN_LINE + 16];
+    plain_ask_line(p, _("to which file? Enter: here, as comma-separated values"), answer);
+    if (p->ended)
+        return;
+    snprintf(file, sizeof file, "--out=%s", answer);
+    verb("export", dir, *answer ? file : NULL);
 }
 
 static void play_again(struct plain *p, const char *dir)
@@ -146,7 +178,7 @@ static void one_run(struct plain *p, const char *dir)
         else if (!strcmp(answer, "c"))
             compare(p, dir);
         else if (!strcmp(answer, "x"))
-            verb("export", dir, NULL);
+            export(p, dir);
         else if (!strcmp(answer, "p"))
             play_again(p, dir);
         else if (!strcmp(answer, "s"))
@@ -168,18 +200,7 @@ static void list(struct plain *p, char answer[PLAIN_LINE], char **dir)
         {0},
     };
     struct recent recent = {0};
-    int shown[RUNS_SHOWN], count = 0;
-    recent_refresh(&recent);
-    for (int i = 0; i < recent.count && count < RUNS_SHOWN; i++)
-        if (!recent.runs[i].hidden)
-            shown[count++] = i;
-    for (int i = 0; i < count; i++) {
-        const struct recent_run *run = &recent.runs[shown[i]];
-        printf("%2d  %-10s %-20s", i + 1, run_state_name(run->status.state), run->label);
-        if (isfinite(run->tail.accuracy))
-            printf(_("  accuracy %.2f %%"), run->tail.accuracy * 100);
-        puts("");
-    }
+    int shown[RUNS_SHOWN], count = list_runs(&recent, shown);
     if (!count)
         puts(_("No runs yet."));
     plain_ask(p, choices, answer);

@@ -5,6 +5,7 @@
  * directories may lie on a filesystem that sends no notices.
  */
 #include "engine/launch/launch.h"
+#include "engine/launch/replay.h"
 #include "tui/app.h"
 #include "tui/run_view.h"
 #include "tui/text.h"
@@ -46,6 +47,9 @@ enum {
     ACT_SAMPLES,
     ACT_STYLE,
     ACT_BUCKET,
+    ACT_FASTER,
+    ACT_SLOWER,
+    ACT_PAUSE,
     ACT_TIMELINE
 };
 
@@ -83,6 +87,9 @@ static const struct key_binding run_keys[] = {
     {'b', ACT_BUCKET, NULL,
      N_("training: sum the gradients in larger buckets beside backward; after the largest, in one")},
     {'i', ACT_STYLE, NULL, N_("draw pictures as half blocks, shades or dots")},
+    {'>', ACT_FASTER, NULL, N_("a replay: faster or slower")},
+    {'<', ACT_SLOWER, NULL, N_("a replay: faster or slower")},
+    {'p', ACT_PAUSE, NULL, N_("a replay: pause, and go on")},
     {KEY_CODE_UP, ACT_UP, NULL, N_("samples: an earlier or later evaluation; else move in a list")},
     {KEY_CODE_DOWN, ACT_DOWN, NULL, N_("samples: an earlier or later evaluation; else move in a list")},
     {KEY_CODE_ENTER, ACT_FULL, NULL,
@@ -279,6 +286,26 @@ static bool choose_sample(struct run_view *v, int kind, int later)
     return true;
 }
 
+/* Of a replay that plays (replay.h). */
+static void change_pace(const struct run_view *v, struct app *app, int action)
+{
+    struct error e = {0};
+    struct replay_pace pace = {0};
+    bool ok = replay_pace_read(v->m.dir, &pace, &e);
+    if (action == ACT_PAUSE)
+        pace.paused = !pace.paused;
+    else
+        pace.speed = replay_speed_step(pace.speed, action == ACT_FASTER ? 1 : -1);
+    if (!ok || !replay_pace_set(v->m.dir, pace, &e))
+        app_message(app, ROLE_MUTED, "%s", e.text);
+    else if (pace.paused)
+        app_message(app, ROLE_ACCENT, _("Paused; p goes on."));
+    else if (pace.speed > 0)
+        app_message(app, ROLE_ACCENT, _("The recording plays %g times as fast as it was."), pace.speed);
+    else
+        app_message(app, ROLE_ACCENT, _("The recording plays as fast as it goes."));
+}
+
 /* Asks the training for the next size of bucket after the one that was asked for, or is used. */
 static void change_bucket(const struct run_view *v, struct app *app)
 {
@@ -473,6 +500,9 @@ static void run_act(void *view, struct app *app, int action)
             app_message(app, ROLE_BAD, "%s", e.text);
         break;
     case ACT_BUCKET: change_bucket(v, app); break;
+    case ACT_FASTER:
+    case ACT_SLOWER:
+    case ACT_PAUSE: change_pace(v, app, action); break;
     case ACT_TIMELINE: app_open(app, &view_timeline, v->m.dir); break;
     case ACT_RING: app_open(app, &view_ring, v->m.dir); break;
     case ACT_PANE: change_pane(v, 1); break;

@@ -12,7 +12,8 @@ for cheat in $training/cheats/*.lua; do
     judge "02: fails: $(basename "$cheat" .lua)" 1 "$cheat"
 done
 # The solution by plain mode: the lesson, its exercise and the check over a pipe. Enter goes on at the lesson's live blocks.
-plain() { printf '%s\n' 2 "$(printf '\n%.0s' {1..20})" e w "$(cat $training/solution.lua)" . c b b q | "$ringside" --plain; }
+mapfile -t enters < <(printf '\n%.0s' {1..30})
+plain() { printf '%s\n' 2 "${enters[@]}" e w "$(cat $training/solution.lua)" . c b b q | "$ringside" --plain; }
 plain >"$scratch/said" 2>&1
 check "02: the solution passes over a pipe" grep -q "^02-first-training: passed$" "$scratch/said"
 check "02: and is noted" grep -q "First training (35 min, done)" "$scratch/said"

@@ -10,9 +10,9 @@ plain() { # LINE...: what it says to them, in $scratch/said
 says() { grep -qF -- "$1" "$scratch/said"; }
 
 # Enter goes on at each of the lesson's live blocks; once it is at its end, Enter is no choice and nothing happens.
-enters=$(printf '\n%.0s' {1..20})
+mapfile -t enters < <(printf '\n%.0s' {1..30})
 lesson=exercises/04-ring-allreduce
-check "a lesson and its exercise over a pipe" plain 4 "$enters" e f c h w "$(cat $lesson/solution.lua)" . c b b q
+check "a lesson and its exercise over a pipe" plain 4 "${enters[@]}" e f c h w "$(cat $lesson/solution.lua)" . c d b b q
 check "the lesson is read" says "Look at the first column of figures"
 check "the task is told" says "Exercise 04-ring-allreduce"
 check "the file is named" says "Your file: $RINGSIDE_HOME/work/04-ring-allreduce.lua"
@@ -21,13 +21,14 @@ check "a hint" says "Hint 1 of"
 check "what was there is kept" test -s "$RINGSIDE_HOME/work/04-ring-allreduce.lua.1"
 check "the file is what was typed" cmp $lesson/solution.lua "$RINGSIDE_HOME/work/04-ring-allreduce.lua"
 check "passed" says "04-ring-allreduce: passed"
+check "it does not differ from the solution" says "Your file is the solution, line by line."
 check "the course knows" grep -qE "Ring-allreduce \(40 min, done\)" "$scratch/said"
 check "nothing was said beside it" test ! -s "$scratch/err"
 
-plain 4 "$enters" e w "half a file"
+plain 4 "${enters[@]}" e w "half a file"
 check "an input that ends within a file changes nothing" cmp $lesson/solution.lua "$RINGSIDE_HOME/work/04-ring-allreduce.lua"
 check "and says so" says "The input ended before the dot"
-plain 4 "$enters" e r v b b q
+plain 4 "${enters[@]}" e r v b b q
 check "reset keeps the file" test -s "$RINGSIDE_HOME/work/04-ring-allreduce.lua.2"
 check "the file is read aloud with line numbers" grep -qE '^  1  --' "$scratch/said"
 
@@ -50,7 +51,7 @@ check "? lists the choices again, a wrong one is named" says "'nothing' is none 
 # Nothing is drawn: lines and boxes mean nothing to a screen reader. (ASCII was chosen above.)
 check "ASCII alone" bash -c '! LC_ALL=C grep -q "[^ -~]" "$1"' - "$scratch/said"
 # The end of the input ends it at any point, without an error.
-script=(4 "$enters" e h w line . r 1 b b a b s 1)
+script=(4 "${enters[@]}" e h w line . r 1 b b a b s 1)
 for ((i = 0; i < ${#script[@]}; i += 2)); do
     check "the input ends after $i answers" plain "${script[@]:0:i}"
 done

@@ -109,6 +109,9 @@ sleep 0.5
 before=$(wc -l <"$runs/$paced/events.jsonl")
 sleep 0.8
 check "nothing comes while it is paused" test "$(wc -l <"$runs/$paced/events.jsonl")" -eq "$before"
+"$ringside" --open "run:$paced" --script 'sleep 0.3 > p' >/dev/null
+check "its view goes on, twice as fast" bash -c 'grep -q "\"speed\": 2" "$1" && grep -q "\"paused\": false" "$1"' - \
+    "$runs/$paced/replay.json"
 expect "a pace that is none" 2 "$ringside" runs speed "$paced" quickly
 expect "runs speed: as fast as it goes" 0 "$ringside" runs speed "$paced" 0
 check "and ends" await has_ended "$paced"

@@ -127,10 +127,12 @@ static void test_anything(void **state)
     uint32_t seed = 1;
     for (int n = 0; n < 3000; n++) {
         char text[400] = "";
+        size_t length = 0;
         struct slides s;
         for (int i = 0; i < 24; i++) {
             seed = seed * 1664525u + 1013904223u;
-            strcat(text, pieces[(seed >> 16) % (sizeof pieces / sizeof *pieces)]);
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s",
+                                       pieces[(seed >> 16) % (sizeof pieces / sizeof *pieces)]);
         }
         assert_true(slides_read(&s, text, NULL));
         for (int i = 0; i < s.count; i++) {
