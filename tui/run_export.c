@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLICE_S 0.008
+#define SLICE_S 0.005
 enum { LINES_A_LOOK = 64 };
 
 struct run_export {

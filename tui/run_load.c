@@ -26,7 +26,7 @@ enum {
     PROBE_BYTES = 4 << 10,
     LINES_A_LOOK = 64, /* between two looks at the clock */
 };
-#define SLICE_S 0.008 /* a key that comes meanwhile waits no longer than this */
+#define SLICE_S 0.005 /* a key that comes meanwhile waits no longer than this */
 
 /* Of a model, or of both that make a gan; NaN: it is neither. */
 static double parameters_of(const json_t *model)
