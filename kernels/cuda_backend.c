@@ -326,7 +326,11 @@ static bool look_at_device(struct cuda *cuda, struct error *e)
 }
 
 /* cuBLAS takes what it needs from a workspace of ours: it must not ask for memory while a graph is recorded. */
+#ifdef KERNELS_EMULATED
+enum { WORKSPACE_BYTES = 64 << 10 };
+#else
 enum { WORKSPACE_BYTES = 32 << 20 };
+#endif
 
 static bool open_all(struct cuda *cuda, struct error *e)
 {
