@@ -52,9 +52,11 @@ void exercise_diff_free(struct exercise_view *v)
     v->diff_code = NULL;
 }
 
-/* Whether a line is shown: a change, or near one. */
+/* Whether a line is shown: a change, or near one; all where nothing has changed. */
 static bool near_change(const struct line_diff *d, int i)
 {
+    if (!d->only_first && !d->only_second)
+        return true;
     for (int k = i - AROUND; k <= i + AROUND; k++)
         if (k >= 0 && k < d->count && d->lines[k].kind != DIFF_SAME)
             return true;
@@ -97,10 +99,8 @@ void exercise_diff_draw(struct exercise_view *v, struct canvas *c, struct rect i
     if (!d->only_first && !d->only_second)
         canvas_text(c, in.row, in.col, in.cols, ROLE_GOOD, 0, _("Your file is the solution, line by line."));
     else
-        canvas_format(
-            c, in.row, in.col, in.cols, ROLE_MUTED, 0,
-            _("- %d lines of yours, + %d of the solution. Yours passes: it may well be the better one."),
-            d->only_first, d->only_second);
+        canvas_format(c, in.row, in.col, in.cols, ROLE_MUTED, 0, _("- yours %d, + solution %d: both pass."),
+                      d->only_first, d->only_second);
     rect_cut_rows(&in, 2);
     for (int i = 0; i < in.rows; i++) {
         int line, row = in.row + i;

@@ -56,6 +56,27 @@ fi
 screen exercise-passes-80x24 80x24 'c until "Well done" 30'
 check "a passed exercise stays passed" grep -q passed_at "$RINGSIDE_HOME/progress.json"
 
+# How it differs from the solution may be seen only then: not at all, and after a change that passes as well.
+screen exercise-same-80x24 80x24 "d"
+sed 's/local total = 0/local total = 0 -- of all/' "$RINGSIDE_DATA/exercises/04-sum/solution.lua" >"$work"
+screen exercise-diff-80x24 80x24 "d"
+screen exercise-diff-160x45 160x45 "d"
+screen exercise-diff-40x12 40x12 "d"
+screen exercise-diff-ascii 80x24 "d" --ascii
+screen exercise-diff-and-back 80x24 "d d"
+mv "$RINGSIDE_HOME/progress.json" "$scratch/progress.json"
+rm -f "$RINGSIDE_HOME/progress.json.bak"
+screen exercise-diff-not-yet 80x24 "Tab d"
+mv "$scratch/progress.json" "$RINGSIDE_HOME/progress.json"
+
+# A run that it starts stays beside it where there is room; Enter opens it, Esc puts it away.
+expect "a run is shown beside the exercise" 0 "$ringside" --open exercise:04-sum --size 160x45 --script \
+    'r until "Run 2" 20 dump Enter until "Ringside · Run" 5 q Esc dump'
+check "both are on the screen" grep -qE "Task.*Run 2[0-9]+-" <<<"$out"
+check "a narrow window opens it on its own" grep -q "Ringside · Run" <<<"$("$ringside" --open exercise:04-sum --size 80x24 --script 'r' --dump)"
+
+cp "$RINGSIDE_DATA/exercises/04-sum/solution.lua" "$work"
+
 # A mistake in the file is named by its line, and the line is marked.
 cp "$work" "$scratch/kept.lua"
 echo 'x = = 3' >>"$work"
