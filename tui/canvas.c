@@ -173,6 +173,15 @@ int canvas_text(struct canvas *c, int row, int col, int width, enum role role, i
     return used;
 }
 
+int canvas_text_right(struct canvas *c, int row, int col, int width, enum role role, int attributes,
+                      const char *text)
+{
+    int blank_columns = width - text_columns(text);
+    if (blank_columns < 0)
+        blank_columns = 0;
+    return canvas_text(c, row, col + blank_columns, width - blank_columns, role, attributes, text);
+}
+
 int canvas_format(struct canvas *c, int row, int col, int width, enum role role, int attributes,
                   const char *format, ...)
 {

@@ -79,6 +79,9 @@ void canvas_pixels(struct canvas *c, int row, int col, uint32_t upper, uint32_t 
  */
 int canvas_text(struct canvas *c, int row, int col, int width, enum role role, int attributes,
                 const char *text);
+/* The same, at the right end of these columns. */
+int canvas_text_right(struct canvas *c, int row, int col, int width, enum role role, int attributes,
+                      const char *text);
 int canvas_format(struct canvas *c, int row, int col, int width, enum role role, int attributes,
                   const char *format, ...) __attribute__((format(printf, 7, 8)));
 void canvas_fill(struct canvas *c, struct rect r, uint32_t glyph, enum role role, int attributes);

@@ -57,11 +57,12 @@ static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int in
     canvas_text(c, r.row, r.col + 8, r.cols - 9 - right, text, selected ? ATTR_BOLD : 0, lesson->title);
     if (right > 6)
         canvas_format(c, r.row, r.col + r.cols - 15, 8, muted, 0, "%7s", minutes);
-    canvas_format(c, r.row, r.col + r.cols - 6, 5,
-                  selected ? ROLE_SELECTED
-                  : done   ? ROLE_GOOD
-                           : ROLE_MUTED,
-                  0, "%5s", state);
+    int width = right > 6 ? 7 : 5;
+    canvas_text_right(c, r.row, r.col + r.cols - 1 - width, width,
+                      selected ? ROLE_SELECTED
+                      : done   ? ROLE_GOOD
+                               : ROLE_MUTED,
+                      0, state);
 }
 
 static void run_result(const struct recent_run *run, char *text, size_t size)
@@ -100,7 +101,7 @@ static void draw_run(struct app *app, struct canvas *c, struct rect r, const str
     canvas_text(c, r.row, r.col + 2, 2, role, 0, looks[state].mark);
     canvas_text(c, r.row, r.col + 4, 9, role, 0, _(run_state_name(state)));
     int end = r.col + r.cols;
-    canvas_format(c, r.row, end - 8, 7, muted, 0, "%7s", age);
+    canvas_text_right(c, r.row, end - 8, 7, muted, 0, age);
     end -= 9;
     if (r.cols >= 50 || *result) {
         canvas_format(c, r.row, end - 11, 11, text, 0, "%11s", result);

@@ -34,13 +34,20 @@ static const struct {
     int key;
     const char *name, *shown; /* shown: with Unicode */
 } names[] = {
-    {KEY_CODE_UP, "Up", "↑"},           {KEY_CODE_DOWN, "Down", "↓"},
-    {KEY_CODE_LEFT, "Left", "←"},       {KEY_CODE_RIGHT, "Right", "→"},
-    {KEY_CODE_PAGE_UP, "PgUp", NULL},   {KEY_CODE_PAGE_DOWN, "PgDn", NULL},
-    {KEY_CODE_HOME, "Home", NULL},      {KEY_CODE_END, "End", NULL},
-    {KEY_CODE_ENTER, "Enter", NULL},    {KEY_CODE_ESCAPE, "Esc", NULL},
-    {KEY_CODE_TAB, "Tab", NULL},        {KEY_CODE_BACKTAB, "BackTab", NULL},
-    {KEY_CODE_BACKSPACE, "Bksp", NULL}, {' ', "Space", NULL},
+    {KEY_CODE_UP, "Up", "↑"},
+    {KEY_CODE_DOWN, "Down", "↓"},
+    {KEY_CODE_LEFT, "Left", "←"},
+    {KEY_CODE_RIGHT, "Right", "→"},
+    {KEY_CODE_PAGE_UP, N_("PgUp"), NULL},
+    {KEY_CODE_PAGE_DOWN, N_("PgDn"), NULL},
+    {KEY_CODE_HOME, N_("Home"), NULL},
+    {KEY_CODE_END, N_("End"), NULL},
+    {KEY_CODE_ENTER, "Enter", NULL},
+    {KEY_CODE_ESCAPE, "Esc", NULL},
+    {KEY_CODE_TAB, "Tab", NULL},
+    {KEY_CODE_BACKTAB, "BackTab", NULL},
+    {KEY_CODE_BACKSPACE, N_("Bksp"), NULL},
+    {' ', N_("Space"), NULL},
 };
 
 int keymap_action(const struct key_binding *keys, int key)
@@ -55,7 +62,7 @@ void key_name(int key, bool utf8, char name[KEY_NAME_SIZE])
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (names[i].key == key) {
-            snprintf(name, KEY_NAME_SIZE, "%s", utf8 && names[i].shown ? names[i].shown : names[i].name);
+            snprintf(name, KEY_NAME_SIZE, "%s", utf8 && names[i].shown ? names[i].shown : _(names[i].name));
             return;
         }
     if (key > 0 && key < 32) {

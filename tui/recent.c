@@ -139,11 +139,11 @@ void age_text(char *text, size_t size, double now, double then)
     if (then <= 0)
         *text = '\0';
     else if (age < 60)
-        snprintf(text, size, "now");
+        snprintf(text, size, "%s", _("now"));
     else if (age < 3600)
         snprintf(text, size, "%d min", (int)(age / 60));
     else if (age < 2 * 86400)
         snprintf(text, size, "%d h", (int)(age / 3600));
     else
-        snprintf(text, size, "%d days", (int)(age / 86400));
+        snprintf(text, size, _("%d days"), (int)(age / 86400));
 }

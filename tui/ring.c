@@ -489,7 +489,7 @@ static enum role ring_status(void *view, char *text, size_t size)
 {
     struct ring_view *v = view;
     if (!v->built) {
-        snprintf(text, size, "%s", v->schedule ? "" : run_state_name(v->run.status.state));
+        snprintf(text, size, "%s", v->schedule ? "" : _(run_state_name(v->run.status.state)));
         return ROLE_MUTED;
     }
     int faults = v->ring.fault_count;

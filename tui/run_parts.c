@@ -3,6 +3,7 @@
  */
 #include "tui/plot.h"
 #include "tui/run_view.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <fcntl.h>
@@ -158,7 +159,7 @@ void run_draw_children(const struct run_view *v, struct canvas *c, struct rect a
         bool selected = i == v->selected;
         canvas_text(c, row, area.col, 2, ROLE_ACCENT, ATTR_BOLD, selected ? (c->utf8 ? "▸ " : "> ") : "  ");
         canvas_text(c, row, area.col + 2, area.cols - 12, selected ? ROLE_SELECTED : ROLE_TEXT, 0, k->id);
-        canvas_format(c, row, area.col + area.cols - 9, 9, role, 0, "%9s", run_state_name(k->state));
+        canvas_text_right(c, row, area.col + area.cols - 9, 9, role, 0, _(run_state_name(k->state)));
         if (selected)
             c->cursor_row = row, c->cursor_col = area.col;
     }
