@@ -24,12 +24,15 @@ struct cuda_conv {
     struct kernel_windows windows;
     struct kernel_windows pool; /* where one is done at once */
     int filters;
-    int places;     /* of an output image */
-    bool direct;    /* the image is its patches */
-    int images;     /* in a piece */
-    int32_t *which; /* of the pool's outputs: where its maximum lies */
-    void *packed;   /* the filters as forward packed them, for backward; NULL: they are used as they lie */
-    void *patches;  /* the whole batch's patches, kept for backward where they are one piece; else NULL */
+    int places;  /* of an output image */
+    bool direct; /* the image is its patches */
+    int images;  /* in a piece */
+    /* Of the pool's outputs: where its maximum lies. */
+    int32_t *which;
+    /* The filters as forward packed them, for backward; NULL: they are used as they lie. */
+    void *packed;
+    /* The batch's patches (its rounded input, where that is them), kept for backward where they are one piece; else NULL. */
+    void *patches;
 };
 
 bool cuda_fuses_pool(const struct stage_spec *conv, const struct layer_spec *pool)
@@ -70,6 +73,12 @@ static size_t element_size(const struct stage *s)
     return halves_of(s) ? sizeof(uint16_t) : sizeof(float);
 }
 
+/* How far apart rows of patches and of a filter lie: without room for zeros where the image is its patches. */
+static int depth_of(const struct cuda_conv *c)
+{
+    return c->direct ? c->windows.channels : c->windows.depth;
+}
+
 /* How the passes go about it. */
 static void plan(const struct stage *s, struct cuda_conv *c)
 {
@@ -104,9 +113,8 @@ static bool conv_create(struct stage *s, struct error *e)
     plan(s, c);
     size_t depth = (size_t)c->windows.depth, rows = (size_t)c->places * (size_t)s->spec.batch,
            filters = (size_t)c->filters * depth * element_size(s),
-           patches = rows * (size_t)c->windows.groups * depth * element_size(s);
-    bool packs = !c->direct || halves_of(s),
-         keeps = !c->direct && s->spec.backward && c->images == s->spec.batch;
+           patches = rows * (size_t)c->windows.groups * (size_t)depth_of(c) * element_size(s);
+    bool packs = !c->direct || halves_of(s), keeps = packs && s->spec.backward && c->images == s->spec.batch;
     if (rows * (size_t)c->filters > INT_MAX)
         return error_set(e, ERROR_INPUT,
                          "a batch of %d is more than a convolution here can count; use a smaller batch",
@@ -179,24 +187,22 @@ static const void *patches_of(struct stage *s, const struct piece *p, bool kept,
     const struct kernel_windows *w = &c->windows;
     const float *in =
         s->inputs[0]->value + (size_t)p->first * (size_t)w->height * (size_t)w->width * (size_t)w->channels;
-    if (c->direct)
-        return cuda_operand(s->cuda, in, (size_t)p->rows * (size_t)w->channels, &r->patches, e);
+    if (c->direct && !halves_of(s))
+        return in;
     void *patches = c->patches;
     if (!patches) {
-        size_t n = (size_t)c->images * (size_t)c->places * (size_t)w->groups * (size_t)w->depth;
+        size_t n = (size_t)c->images * (size_t)c->places * (size_t)w->groups * (size_t)depth_of(c);
         if (!r->patches && !(r->patches = cuda_buffer_take(s->cuda, n * sizeof(float), e)))
             return NULL;
         patches = r->patches->data;
     }
-    if (!kept || !c->patches)
+    if (kept && c->patches)
+        return patches;
+    if (c->direct)
+        kernel_round(in, patches, (size_t)p->rows * (size_t)w->channels, s->cuda->stream);
+    else
         kernel_patches(in, patches, w, p->images, halves_of(s), s->cuda->stream);
     return patches;
-}
-
-/* How far apart rows of patches and of a filter lie: without room for zeros where the image is its patches. */
-static int depth_of(const struct cuda_conv *c)
-{
-    return c->direct ? c->windows.channels : c->windows.depth;
 }
 
 static bool conv_forward(struct stage *s, const struct pass_context *context, struct error *e)
