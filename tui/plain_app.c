@@ -49,6 +49,7 @@ static void home(struct plain *p)
         {"r", N_("runs: what there is, watch, compare, export, hops, timeline")},
         {"t", N_("train the CNN on two ranks")},
         {"a", N_("allreduces and other collectives, message by message")},
+        {"c", N_("clusters: the batch system, a simulated queue, links under load")},
         {"s", N_("settings")},
         {"d", N_("doctor: what works on this machine, what does not, and the cure")},
         {"q", N_("quit")},
@@ -66,6 +67,8 @@ static void home(struct plain *p)
         plain_command(cli_train, (const char *const[]){"train", NULL});
     else if (!strcmp(answer, "a"))
         plain_ring(p, NULL);
+    else if (!strcmp(answer, "c"))
+        plain_cluster(p);
     else if (!strcmp(answer, "s"))
         plain_settings(p);
     else if (!strcmp(answer, "d"))

@@ -2,7 +2,8 @@
  * plain_ask.h - what the parts of plain mode share: asking, printing, and running a command of ours.
  *
  * plain_app.c is the outline of the course, plain_lesson.c a lesson with its live blocks, plain_exercise.c its
- * exercise, plain_runs.c the runs, plain_ring.c an operation message by message, plain_settings.c the settings.
+ * exercise, plain_runs.c the runs, plain_ring.c an operation message by message, plain_cluster.c queues and links,
+ * plain_settings.c the settings.
  *
  * Output only grows, a sentence or a table at a time; nothing depends on where on a screen it stands, no line is
  * made of drawing characters. The end of the input counts as q, everywhere.
@@ -64,6 +65,7 @@ void plain_exercise(struct plain *p, const char *name);
 void plain_runs(struct plain *p);
 /* The sampled operations of a run; dir NULL: any collective by its schedule. */
 void plain_ring(struct plain *p, const char *dir);
+void plain_cluster(struct plain *p);
 void plain_settings(struct plain *p);
 
 #endif

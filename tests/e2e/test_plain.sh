@@ -39,10 +39,15 @@ check "runs: messages round by round" says "Round 6 of 6, allgather"
 check "each with its chunk" says "rank 3 sends chunk 3"
 check "curves as tables" grep -qE '^ +step +loss$' "$scratch/said"
 check "a run's report" says "accuracy"
-plain a "ring 3 12" nonsense "ring 1000" b s 2 3 b d q
+plain a "ring 3 12" nonsense "ring 1000" b q
 check "a collective by its schedule" says "ring, 3 ranks, 4 rounds, 12 messages"
 check "an unknown one" says 'no allreduce algorithm "nonsense"'
 check "too many ranks" says "not 'ring 1000'"
+plain c s 9 "" l "teaching ring 8 1MiB" nonsense "" b q
+check "a simulated queue in words" says "Simulated: 16 nodes"
+check "what a collective puts on links" says "Simulated: ring over 1 MiB on 8 ranks of teaching takes"
+check "an unknown cluster" grep -q "^error: .*nonsense" "$scratch/said"
+plain s 2 3 b d q
 check "settings are kept" grep -q '"glyphs": "ascii"' "$RINGSIDE_HOME/settings.json"
 check "the doctor" says "mpirun"
 plain '?' nothing
