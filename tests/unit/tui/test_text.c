@@ -7,6 +7,7 @@
 #include "tui/catalogue.h"
 #include "tui/plural.h"
 #include "tui/text.h"
+#include "tui/view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -234,12 +235,35 @@ static void test_the_language_follows_the_environment(void **state)
     assert_string_equal(text_plural("%d rank", "%d ranks", 0), "%d ranks");
 }
 
+/* Keys of all views: labels fit into the footer in every language. */
+static void test_labels_fit_in_every_language(void **state)
+{
+    (void)state;
+    enum { LABEL_COLS = 10 };
+    char names[LANGUAGES_MAX][LANGUAGE_SIZE];
+    int count = text_languages(names), bad = 0;
+    for (int n = 0; n < count; n++) {
+        text_choose(names[n], true);
+        for (int i = 0; view_at(i); i++)
+            for (const struct key_binding *k = view_at(i)->keys; k && k->action; k++) {
+                if (k->label && text_columns(_(k->label)) > LABEL_COLS) {
+                    print_message("# %s, %s: '%s' takes %d columns\n", names[n], view_at(i)->name,
+                                  _(k->label), text_columns(_(k->label)));
+                    bad++;
+                }
+            }
+    }
+    text_choose("en", true);
+    assert_int_equal(bad, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plural_rules),
         cmocka_unit_test(test_a_catalogue_is_read),
         cmocka_unit_test(test_damaged_catalogues_do_no_harm),
+        cmocka_unit_test(test_labels_fit_in_every_language),
         cmocka_unit_test(test_the_language_follows_the_environment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
