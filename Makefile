@@ -168,6 +168,18 @@ $(PLUGIN_EMULATION): $(EMULATED) $(PLUGIN_ENGINE)
 	@echo "link    $@"
 	$(Q)$(CXX) $(LDFLAGS) -shared $(if $(SAN),,-Wl$(comma)--no-undefined) -o $@ $^ -ldl -lpthread -lm
 
+# The tests of the backend with the GPU's own kernels: for a machine that has one.
+GPU_TESTS := $(patsubst %,$(BUILD)/gpu/test_%,ops training)
+$(GPU_TESTS:=.o): $(BUILD)/gpu/%.o: tests/unit/kernels/%.c
+	@mkdir -p $(@D)
+	@echo "cc      $< (for GPUs)"
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA_INCLUDE) $(CUDA_FLAGS) -c -o $@ $<
+$(GPU_TESTS): %: %.o $(CUDA_OBJECTS) $(LIBBACK) $(LIBSHARED)
+	@echo "link    $@"
+	$(Q)$(CXX) $(LDFLAGS) -fopenmp -o $@ $^ -L$(CUDA_HOME)/lib64 -lcudart_static $(BACK_LIBS) $(MPI_L) -lcmocka -ldl -lrt
+.PHONY: gpu-tests
+gpu-tests: $(GPU_TESTS)
+
 # Left out where it cannot be built.
 .PHONY: gpu-plugin kernels-all
 all gpu-plugin: $(if $(CUDA),$(PLUGIN))

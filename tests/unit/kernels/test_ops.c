@@ -8,7 +8,7 @@
 #include "engine/nn/network.h"
 #include "engine/nn/plugin.h"
 #include "kernels/cuda_backend.h"
-#include "kernels/emulation/emulation.h"
+#include "tests/unit/kernels/device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
