@@ -261,21 +261,35 @@ static void draw_last(struct canvas *c, const struct frame *f, const struct plot
         canvas_text(c, above, at, columns, plot_role(index), ATTR_BOLD, text);
 }
 
-/* A line through all rows; what is drawn already stays, reversed. */
+/* The sample nearest to x on the axis; -1: none can be placed. */
+static int nearest(const struct plot *p, const struct plot_series *s, double x)
+{
+    int best = -1;
+    double least = INFINITY, at = axis_place(p->x, x);
+    for (int i = 0; i < s->count; i++) {
+        double away = fabs(axis_place(p->x, s->x[i]) - at);
+        if (away < least && isfinite(axis_place(p->y, s->y[i]))) {
+            least = away;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* A line through all rows, with a marker at the value of each series that reaches it. */
 static void draw_cursor(struct canvas *c, const struct frame *f, const struct plot *p)
 {
     double place = p->cursor ? axis_place(p->x, *p->cursor) : NAN;
     if (!(place >= 0 && place <= 1))
         return;
-    int col = f->inside.col + (int)lround(place * (f->inside.cols - 1));
-    for (int row = f->inside.row; row < f->inside.row + f->inside.rows; row++) {
-        if (row < 0 || row >= c->rows || col < 0 || col >= c->cols)
-            continue;
-        struct cell *cell = &c->cells[row * c->cols + col];
-        if (cell->glyph == ' ' || cell->role == ROLE_BORDER)
-            canvas_put(c, row, col, c->utf8 ? 0x2502 : '|', ROLE_ACCENT, 0);
-        else
-            cell->attributes |= ATTR_REVERSE;
+    int col = f->inside.col + (int)lround(place * (f->inside.cols - 1)), row, at;
+    for (int i = 0; i < f->inside.rows; i++)
+        canvas_put(c, f->inside.row + i, col, c->utf8 ? 0x2502 : '|', ROLE_ACCENT, 0);
+    for (int i = 0; i < p->count; i++) {
+        const struct plot_series *s = &p->series[i];
+        int k = nearest(p, s, *p->cursor);
+        if (k >= 0 && cell_of(f, p, s->x[k], s->y[k], &row, &at) && abs(at - col) <= 1)
+            canvas_put(c, row, col, plot_marker(i, c->utf8), plot_role(i), ATTR_BOLD);
     }
 }
 
@@ -363,7 +377,7 @@ void plot_draw(struct canvas *c, struct rect area, const struct plot *p)
         draw_markers(c, &f, &limited, i);
     for (int i = 0; i < count; i++)
         draw_last(c, &f, &limited, i);
-    draw_cursor(c, &f, p);
+    draw_cursor(c, &f, &limited);
 }
 
 /* The block that fills n eighths of a cell from the left. */

@@ -134,7 +134,7 @@ static void draw_line(struct run_picker *p, struct canvas *c, struct rect row, i
     canvas_text(c, row.row, col, 2, ROLE_ACCENT, ATTR_BOLD, selected ? (c->utf8 ? "▸" : ">") : " ");
     canvas_text(c, row.row, col + 2, 3, marked ? ROLE_GOOD : ROLE_MUTED, ATTR_BOLD, marked ? "[x]" : "[ ]");
     int room = row.cols - 6, origin = room >= 34 ? 11 : 0, ranks = room >= 44 ? 9 : 0,
-        value = room >= 58 ? 12 : 0, old = room >= 26 ? 8 : 0;
+        value = room >= 58 ? 12 : 0, old = room >= 26 ? 10 : 0;
     end -= old;
     if (old)
         canvas_format(c, row.row, end, old, ROLE_MUTED, 0, "%*s", old, age);
