@@ -548,6 +548,7 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
 {
     (void)app;
     struct run_view *v = view;
+    v->plot_count = 0;
     if (v->picker) {
         struct rect in = rect_inset(
             canvas_box(c, area, _("Runs to lay over the plots: Space marks, Enter lays over"), ROLE_BORDER),
@@ -574,6 +575,13 @@ static void run_draw(void *view, struct app *app, struct canvas *c, struct rect 
     case JOB_RANKS: run_draw_cases(v, c, area); break;
     case JOB_SIM: run_draw_sim(v, c, area); break;
     }
+}
+
+static bool run_mouse(void *view, struct app *app, int row, int col, enum mouse what)
+{
+    (void)app;
+    double zoom = what == MOUSE_WHEEL_UP ? 0.5 : what == MOUSE_WHEEL_DOWN ? 2 : 0;
+    return run_click(view, row, col, zoom);
 }
 
 static void run_title(void *view, char *text, size_t size)
@@ -610,6 +618,7 @@ const struct view_class view_run = {
     .footer = run_footer,
     .open = run_open,
     .act = run_act,
+    .click = run_mouse,
     .tick = run_tick,
     .draw = run_draw,
     .title = run_title,

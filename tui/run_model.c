@@ -3,6 +3,8 @@
  */
 #include "tui/run_model.h"
 
+#include "tui/text.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,32 +173,41 @@ void run_model_state_text(const struct run_model *m, char *text, size_t size)
     switch (m->status.state) {
     case RUN_PENDING:
         if (m->queue_position > 0)
-            snprintf(text, size, "Waiting for its turn: number %d in the queue of this host.",
+            snprintf(text, size, _("Waiting for its turn: number %d in the queue of this host."),
                      m->queue_position);
+        else if (reason)
+            snprintf(text, size, _("Waiting to start: %s."), reason);
         else
-            snprintf(text, size, "Waiting to start%s%s.", reason ? ": " : "", reason ? reason : "");
+            snprintf(text, size, "%s", _("Waiting to start."));
         return;
-    case RUN_RUNNING: snprintf(text, size, "%s", m->started ? "Running." : "The ranks are starting."); return;
+    case RUN_RUNNING:
+        snprintf(text, size, "%s", m->started ? _("Running.") : _("The ranks are starting."));
+        return;
     case RUN_DONE:
         if (m->done && !m->ok)
             snprintf(text, size, "%s",
-                     m->have_job && m->job.kind == JOB_CHECK   ? "Not passed yet."
-                     : m->have_job && m->job.kind == JOB_RANKS ? "Not right in every case yet."
+                     m->have_job && m->job.kind == JOB_CHECK   ? _("Not passed yet.")
+                     : m->have_job && m->job.kind == JOB_RANKS ? _("Not right in every case yet.")
                      : trouble                                 ? trouble
-                                                               : "Ended, and the answer is no.");
+                                                               : _("Ended, and the answer is no."));
         else
-            snprintf(text, size, "Done.");
+            snprintf(text, size, "%s", _("Done."));
         return;
-    case RUN_FAILED: snprintf(text, size, "Failed: %s", reason ? reason : "its log (l) says more."); return;
+    case RUN_FAILED:
+        snprintf(text, size, _("Failed: %s"), reason ? reason : _("its log (l) says more."));
+        return;
     case RUN_CANCELLED:
-        snprintf(text, size, "Stopped%s%s", reason ? ": " : ".", reason ? reason : "");
+        if (reason)
+            snprintf(text, size, _("Stopped: %s"), reason);
+        else
+            snprintf(text, size, "%s", _("Stopped."));
         return;
     case RUN_LOST:
         snprintf(text, size,
-                 "Lost: its supervisor on %s has written nothing for %.0f s, so nobody knows whether it "
-                 "still runs. "
-                 "What came before is shown.",
-                 m->status.host[0] ? m->status.host : "its host", RUN_STALE_S);
+                 _("Lost: its supervisor on %s has written nothing for %.0f s, so nobody knows whether it "
+                   "still runs. "
+                   "What came before is shown."),
+                 m->status.host[0] ? m->status.host : _("its host"), RUN_STALE_S);
         return;
     }
     snprintf(text, size, "-");

@@ -52,7 +52,7 @@ void run_draw_notes(const struct run_view *v, struct canvas *c, struct rect area
     if (area.rows < 1)
         return;
     if (!m->note_count) {
-        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, "Nothing to report.");
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, _("Nothing to report."));
         return;
     }
     /* As many of the latest as fit, the oldest of them first. */
@@ -95,8 +95,8 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
     const struct run_model *m = &v->m;
     if (!m->rank_count) {
         canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0,
-                    m->have_job && m->job.kind == JOB_TRAIN ? "The ranks have not reported yet."
-                                                            : "No ranks.");
+                    m->have_job && m->job.kind == JOB_TRAIN ? _("The ranks have not reported yet.")
+                                                            : _("No ranks."));
         return;
     }
     /* Numbers stand to the right in fields of one width, so that a new figure changes few cells. */
@@ -107,18 +107,18 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
     }
     host = host > 24 ? 24 : host < 0 ? 0 : host;
     int col = area.col;
-    canvas_text(c, area.row, col, 4, ROLE_MUTED, 0, "rank");
-    canvas_text(c, area.row, col + 5, host, ROLE_MUTED, 0, "host");
+    canvas_text(c, area.row, col, 4, ROLE_MUTED, 0, _("rank"));
+    canvas_text(c, area.row, col + 5, host, ROLE_MUTED, 0, _("host"));
     int at = col + 5 + host;
-    canvas_format(c, area.row, at, 10, ROLE_MUTED, 0, "%10s", "samples/s");
-    canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", "comp", "comm", "data");
+    canvas_format(c, area.row, at, 10, ROLE_MUTED, 0, "%10s", _("samples/s"));
+    canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", _("comp"), _("comm"), _("data"));
     if (memory)
-        canvas_format(c, area.row, at + 25, memory, ROLE_MUTED, 0, "%*s", memory, "memory");
+        canvas_format(c, area.row, at + 25, memory, ROLE_MUTED, 0, "%*s", memory, _("memory"));
     for (int i = 0; i < m->rank_count && i + 1 < area.rows; i++) {
         const struct run_rank *r = &m->rank_table[i];
         int row = area.row + 1 + i;
         if (i + 2 == area.rows && m->rank_count > i + 1) {
-            canvas_format(c, row, col, area.cols, ROLE_MUTED, 0, "and %d more ranks", m->rank_count - i);
+            canvas_format(c, row, col, area.cols, ROLE_MUTED, 0, _("and %d more ranks"), m->rank_count - i);
             break;
         }
         enum role role = r->straggler ? ROLE_WARN : ROLE_TEXT;
@@ -141,7 +141,7 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
         }
         if (r->straggler)
             canvas_text(c, row, at + 25 + memory + 1, 6, ROLE_WARN, ATTR_BOLD,
-                        host + fixed + memory + 5 <= area.cols ? "◀ slow" : "◀");
+                        host + fixed + memory + 5 <= area.cols ? _("◀ slow") : "◀");
     }
 }
 
@@ -205,9 +205,9 @@ int check_draw(struct canvas *c, struct rect area, const struct run_check *check
             canvas_text(c, area.row, area.col + name, room, ROLE_MUTED, 0, check->measured);
         return row;
     }
-    row += labelled(c, area, row, "measured", ROLE_TEXT, check->measured);
-    row += labelled(c, area, row, "accepted", ROLE_TEXT, check->accepted);
-    row += labelled(c, area, row, "next", ROLE_ACCENT, check->next);
+    row += labelled(c, area, row, _("measured"), ROLE_TEXT, check->measured);
+    row += labelled(c, area, row, _("accepted"), ROLE_TEXT, check->accepted);
+    row += labelled(c, area, row, _("next"), ROLE_ACCENT, check->next);
     return row;
 }
 
@@ -242,10 +242,10 @@ void run_draw_log(struct run_view *v, struct canvas *c, struct rect area)
 {
     char path[PATH_MAX + 8];
     static const char *const none =
-        "The log is empty: whatever the job's processes print on standard error comes here.";
+        N_("The log is empty: whatever the job's processes print on standard error comes here.");
     enum { TAIL = 32768 };
     snprintf(path, sizeof path, "%s/log", v->m.dir);
-    area = rect_inset(canvas_box(c, area, "Log (l closes)", ROLE_BORDER), 0, 1);
+    area = rect_inset(canvas_box(c, area, _("Log (l closes)"), ROLE_BORDER), 0, 1);
     char *text = malloc(TAIL + 1);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = -1;
@@ -256,7 +256,7 @@ void run_draw_log(struct run_view *v, struct canvas *c, struct rect area)
     if (fd >= 0)
         close(fd);
     if (got <= 0) {
-        wrap_text(c, area, ROLE_MUTED, 0, none);
+        wrap_text(c, area, ROLE_MUTED, 0, _(none));
         free(text);
         return;
     }

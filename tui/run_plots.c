@@ -118,6 +118,28 @@ void run_move_cursor(struct run_view *v, double by)
         run_pan(v, (v->cursor - v->to) / (v->to - v->from));
 }
 
+static void note_plot(struct run_view *v, struct rect inside)
+{
+    if (v->plot_count < RUN_STEP_PLOTS && inside.cols > 1)
+        v->plots[v->plot_count++] = inside;
+}
+
+bool run_click(struct run_view *v, int row, int col, double zoom)
+{
+    for (int i = 0; i < v->plot_count; i++) {
+        struct rect r = v->plots[i];
+        if (row < r.row || row >= r.row + r.rows || col < r.col || col >= r.col + r.cols)
+            continue;
+        v->cursor = v->steps.lo + (v->steps.hi - v->steps.lo) * (col - r.col) / (r.cols - 1);
+        v->cursor = fmin(round(v->cursor), fmax((double)v->m.step, 0));
+        v->has_cursor = true;
+        if (zoom > 0)
+            run_zoom(v, zoom);
+        return true;
+    }
+    return false;
+}
+
 /* The value at the cursor: of the sample nearest to it, whose step is *x. NaN: the curve does not reach there. */
 static double at_cursor(const struct run_view *v, const struct run_series *s, double *x)
 {
@@ -209,14 +231,15 @@ static struct plot_series line_of(const char *name, const struct run_series *s)
 static void plot_curves(struct run_view *v, struct canvas *c, struct rect inside, const struct axis *y,
                         const struct plot_series *series, int count, const char *empty)
 {
-    plot_draw(c, inside,
-              &(struct plot){.series = series,
-                             .count = count,
-                             .x = &v->steps,
-                             .y = y,
-                             .x_label = _("step"),
-                             .empty = empty,
-                             .cursor = v->has_cursor ? &v->cursor : NULL});
+    const struct plot p = {.series = series,
+                           .count = count,
+                           .x = &v->steps,
+                           .y = y,
+                           .x_label = _("step"),
+                           .empty = empty,
+                           .cursor = v->has_cursor ? &v->cursor : NULL};
+    plot_draw(c, inside, &p);
+    note_plot(v, plot_inside(inside, &p));
 }
 
 /* Of a gan: the two losses, or what the discriminator takes for real, as two lines. */
@@ -411,6 +434,7 @@ void run_draw_time(struct run_view *v, struct canvas *c, struct rect area)
     int count = inside.cols < MOST ? inside.cols : MOST;
     if (count < 2 || inside.rows < 1)
         return;
+    note_plot(v, inside);
     const struct run_model *m = run_shown(v);
     sum_columns(v, m, columns, count);
     int cursor = v->has_cursor ? (int)lround(axis_place(&v->steps, v->cursor) * (count - 1)) : -1, last = -1;

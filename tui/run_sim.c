@@ -5,6 +5,7 @@
 #include "tui/axis.h"
 #include "tui/plot.h"
 #include "tui/run_view.h"
+#include "tui/text.h"
 #include "tui/text_plot.h"
 #include "tui/wrap.h"
 
@@ -18,9 +19,9 @@ static const struct {
     uint32_t glyph;
     char ascii;
 } PARTS[] = {
-    {"compute", ROLE_SERIES1, 0x2588, '#'}, {"exposed comm", ROLE_SERIES2, 0x2593, '+'},
-    {"bubble", ROLE_SERIES4, 0x2592, '='},  {"stragglers", ROLE_SERIES5, 0x2591, '-'},
-    {"data", ROLE_SERIES3, 0x2592, ':'},
+    {N_("compute"), ROLE_SERIES1, 0x2588, '#'}, {N_("exposed comm"), ROLE_SERIES2, 0x2593, '+'},
+    {N_("bubble"), ROLE_SERIES4, 0x2592, '='},  {N_("stragglers"), ROLE_SERIES5, 0x2591, '-'},
+    {N_("data"), ROLE_SERIES3, 0x2592, ':'},
 };
 enum { PART_COUNT = sizeof PARTS / sizeof *PARTS };
 
@@ -50,7 +51,7 @@ static int draw_parts(const struct run_model *m, struct canvas *c, struct rect a
         if (!(seconds[i] > 0) || row >= area.row + area.rows)
             continue;
         canvas_put(c, row, col, c->utf8 ? PARTS[i].glyph : (uint32_t)PARTS[i].ascii, PARTS[i].role, 0);
-        canvas_format(c, row, col + 2, width - 2, ROLE_TEXT, 0, "%s %.1f%%", PARTS[i].name,
+        canvas_format(c, row, col + 2, width - 2, ROLE_TEXT, 0, "%s %.1f%%", _(PARTS[i].name),
                       100 * seconds[i] / whole);
         shown++;
     }
@@ -66,13 +67,13 @@ static void draw_figures(const struct run_model *m, struct canvas *c, struct rec
     format_seconds(step ? step->time_s : NAN, text, sizeof text);
     format_si(m->final_samples_per_s, speed, sizeof speed);
     if (step)
-        snprintf(lines[count++], 96, "%s a step, %s samples/s", text, speed);
+        snprintf(lines[count++], 96, _("%s a step, %s samples/s"), text, speed);
     if (isfinite(m->memory_bytes))
         units_show_bytes(m->memory_bytes, bytes, sizeof bytes);
     if (isfinite(m->efficiency))
-        snprintf(lines[count++], 96, "efficiency %.1f %%, %s", 100 * m->efficiency, bytes);
+        snprintf(lines[count++], 96, _("efficiency %.1f %%, %s"), 100 * m->efficiency, bytes);
     if (s->tensor > 1 || s->pipeline > 1)
-        snprintf(lines[count++], 96, "tensor %d, pipeline %d, %d micro-batches", s->tensor, s->pipeline,
+        snprintf(lines[count++], 96, _("tensor %d, pipeline %d, %d micro-batches"), s->tensor, s->pipeline,
                  s->microbatches);
     for (int i = 0; i < count && i < area.rows; i++)
         canvas_text(c, area.row + i, area.col, area.cols, ROLE_TEXT, 0, lines[i]);
@@ -80,7 +81,7 @@ static void draw_figures(const struct run_model *m, struct canvas *c, struct rec
 
 static void draw_step(const struct run_model *m, struct canvas *c, struct rect area)
 {
-    struct rect in = rect_inset(canvas_box(c, area, "A step", ROLE_BORDER), 0, 1);
+    struct rect in = rect_inset(canvas_box(c, area, _("A step"), ROLE_BORDER), 0, 1);
     int used = draw_parts(m, c, in);
     rect_cut_rows(&in, used < in.rows ? used : in.rows);
     draw_figures(m, c, in);
@@ -90,7 +91,7 @@ static void draw_step(const struct run_model *m, struct canvas *c, struct rect a
 static void draw_why(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
-    struct rect in = rect_inset(canvas_box(c, area, "Why", ROLE_BORDER), 0, 1);
+    struct rect in = rect_inset(canvas_box(c, area, _("Why"), ROLE_BORDER), 0, 1);
     int row = 0, skip = v->scroll < m->why_count ? v->scroll : m->why_count;
     for (int first = 1; first >= 0; first--)
         for (int i = 0; i < m->why_count && row < in.rows; i++) {
@@ -105,15 +106,20 @@ static void draw_why(const struct run_view *v, struct canvas *c, struct rect are
             row += wrap_text(c, r, bottleneck ? ROLE_ACCENT : ROLE_TEXT, bottleneck ? ATTR_BOLD : 0, text);
         }
     if (!m->why_count)
-        canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "nothing yet");
+        canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, _("nothing yet"));
 }
 
 static void draw_head(const struct run_model *m, struct canvas *c, struct rect line)
 {
     const struct job_sim *s = &m->job.sim;
-    canvas_format(c, line.row, line.col + 1, line.cols - 2, ROLE_TITLE, ATTR_BOLD,
-                  "%.40s on %.40s: %d rank%s%s%.24s, batch %d each, %.24s allreduce", s->model, m->hosts,
-                  m->ranks, m->ranks == 1 ? "" : "s", *m->device ? " on " : "", m->device, s->batch, s->algo);
+    char device[48] = "", text[400];
+    if (*m->device)
+        snprintf(device, sizeof device, _(" on %.24s"), m->device);
+    snprintf(text, sizeof text,
+             text_plural("%.40s on %.40s: %d rank%s, batch %d each, %.24s allreduce",
+                         "%.40s on %.40s: %d ranks%s, batch %d each, %.24s allreduce", m->ranks),
+             s->model, m->hosts, m->ranks, device, s->batch, s->algo);
+    canvas_text(c, line.row, line.col + 1, line.cols - 2, ROLE_TITLE, ATTR_BOLD, text);
 }
 
 void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
@@ -129,7 +135,7 @@ void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
     }
     draw_head(m, c, rect_cut_rows(&area, 1));
     canvas_format(c, area.row, area.col + 1, area.cols - 2, ROLE_WARN, 0,
-                  "Simulated (network: %s), without incast, PFC, congestion control.",
+                  _("Simulated (network: %s), without incast, PFC, congestion control."),
                   *m->tier ? m->tier : "-");
     rect_cut_rows(&area, 1);
     if (v->pane == PANE_SPEED) {
@@ -137,9 +143,9 @@ void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
         run_draw_curve(v, c, area, CURVE_SPEED);
     } else if (v->pane == PANE_RANKS) {
         run_draw_ranks(
-            v, c, rect_inset(canvas_box(c, area, "Ranks (the others are like these)", ROLE_BORDER), 0, 1));
+            v, c, rect_inset(canvas_box(c, area, _("Ranks (the others are like these)"), ROLE_BORDER), 0, 1));
     } else if (v->pane == PANE_NOTES) {
-        run_draw_notes(v, c, rect_inset(canvas_box(c, area, "Notes", ROLE_BORDER), 0, 1));
+        run_draw_notes(v, c, rect_inset(canvas_box(c, area, _("Notes"), ROLE_BORDER), 0, 1));
     } else if (area.rows < 14 || area.cols < 60) {
         draw_why(v, c, area);
     } else {

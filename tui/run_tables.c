@@ -4,6 +4,7 @@
 #include "tui/plot.h"
 #include "tui/run_view.h"
 #include "tui/summary.h"
+#include "tui/text.h"
 #include "tui/wrap.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 
 static void boxed_notes(const struct run_view *v, struct canvas *c, struct rect area)
 {
-    run_draw_notes(v, c, rect_inset(canvas_box(c, area, "Notes", ROLE_BORDER), 0, 1));
+    run_draw_notes(v, c, rect_inset(canvas_box(c, area, _("Notes"), ROLE_BORDER), 0, 1));
 }
 
 /* --- allreduce -------------------------------------------------------------------------------------------- */
@@ -74,9 +75,9 @@ static void draw_bandwidth(struct run_view *v, struct canvas *c, struct rect are
                      .count = b.count,
                      .x = &v->xs,
                      .y = &v->ys,
-                     .x_label = "size",
-                     .empty = "nothing measured yet"};
-    plot_draw(c, canvas_box(c, area, "Bus bandwidth over size of the vector", ROLE_BORDER), &p);
+                     .x_label = _("size"),
+                     .empty = _("nothing measured yet")};
+    plot_draw(c, canvas_box(c, area, _("Bus bandwidth over size of the vector"), ROLE_BORDER), &p);
     for (int i = 0; i < b.count; i++)
         run_series_free(&b.xy[i]);
 }
@@ -90,19 +91,21 @@ static void text_right(struct canvas *c, int row, int end, enum role role, const
 static void draw_collectives(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
-    struct rect in = rect_inset(canvas_box(c, area, "Collectives", ROLE_BORDER), 0, 1);
+    struct rect in = rect_inset(canvas_box(c, area, _("Collectives"), ROLE_BORDER), 0, 1);
     static const struct {
         const char *name;
         int end; /* numbers stand to the right, at this column */
-    } COLUMNS[] = {{"size", 22}, {"ranks", 28}, {"time", 40}, {"busbw", 52}, {"error", 64}};
-    canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "algorithm");
+    } COLUMNS[] = {
+        {N_("size"), 22}, {N_("ranks"), 28}, {N_("time"), 40}, {N_("busbw"), 52}, {N_("error"), 64}};
+    canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0, _("algorithm"));
     for (size_t k = 0; k < sizeof COLUMNS / sizeof *COLUMNS; k++)
-        text_right(c, in.row, in.col + COLUMNS[k].end, ROLE_MUTED, COLUMNS[k].name);
+        text_right(c, in.row, in.col + COLUMNS[k].end, ROLE_MUTED, _(COLUMNS[k].name));
     int room = in.rows - 1, first = m->collective_count > room ? m->collective_count - room : 0;
     first = first > v->scroll ? first - v->scroll : 0;
     for (int i = first; i < m->collective_count && i - first < room; i++) {
         const struct run_collective *k = &m->collectives[i];
-        char size[24], time[24], rate[24], error[24] = "unchecked", ranks[16];
+        char size[24], time[24], rate[24], error[24], ranks[16];
+        snprintf(error, sizeof error, "%s", _("unchecked"));
         format_bytes(k->bytes, size, sizeof size);
         format_seconds(k->time_s, time, sizeof time);
         format_rate(k->busbw_bytes_per_s, rate, sizeof rate);
@@ -203,7 +206,8 @@ static void draw_plot(struct run_view *v, struct canvas *c, struct rect area, in
     if (isfinite(y0))
         axis_fit(ys, y0, y1);
     xs->unit = named && !strcmp(named->x_label, "bytes") ? AXIS_BYTES : AXIS_NUMBER;
-    char title[192] = "Points";
+    char title[192];
+    snprintf(title, sizeof title, "%s", _("Points"));
     if (named && named->title[0])
         snprintf(title, sizeof title, "%s%s%s", named->title, named->y_label[0] ? ": " : "", named->y_label);
     else if (named && named->y_label[0])
@@ -213,7 +217,7 @@ static void draw_plot(struct run_view *v, struct canvas *c, struct rect area, in
                      .x = xs,
                      .y = ys,
                      .x_label = named && named->x_label[0] ? named->x_label : NULL,
-                     .empty = "nothing plotted yet"};
+                     .empty = _("nothing plotted yet")};
     plot_draw(c, canvas_box(c, area, title, ROLE_BORDER), &p);
 }
 
@@ -244,7 +248,7 @@ static bool has_points(const struct run_model *m)
 static void boxed_children(const struct run_view *v, struct canvas *c, struct rect area)
 {
     run_draw_children(v, c,
-                      rect_inset(canvas_box(c, area, "Runs it started (Enter opens)", ROLE_BORDER), 0, 1));
+                      rect_inset(canvas_box(c, area, _("Runs it started (Enter opens)"), ROLE_BORDER), 0, 1));
 }
 
 void run_draw_script(struct run_view *v, struct canvas *c, struct rect area)
@@ -254,7 +258,7 @@ void run_draw_script(struct run_view *v, struct canvas *c, struct rect area)
     rect_cut_rows(&area, used);
     bool small = area.rows < 14;
     if (m->layer_count && v->pane != PANE_NOTES) {
-        summary_draw(c, rect_inset(canvas_box(c, area, "Layers", ROLE_BORDER), 0, 1), m, v->scroll);
+        summary_draw(c, rect_inset(canvas_box(c, area, _("Layers"), ROLE_BORDER), 0, 1), m, v->scroll);
         return;
     }
     if (v->pane == PANE_LOSS && has_points(m)) {
@@ -298,11 +302,14 @@ void run_draw_checks(struct run_view *v, struct canvas *c, struct rect area)
     if (m->note_count && area.rows >= 14)
         boxed_notes(v, c, rect_cut_rows(&area, -5));
     char title[96];
-    snprintf(title, sizeof title, "Checks of %s", m->have_job ? m->job.script.exercise : "an exercise");
+    if (m->have_job)
+        snprintf(title, sizeof title, _("Checks of %s"), m->job.script.exercise);
+    else
+        snprintf(title, sizeof title, "%s", _("Checks of an exercise"));
     struct rect in = rect_inset(canvas_box(c, area, title, ROLE_BORDER), 0, 1);
     if (!m->check_count)
         canvas_text(c, in.row, in.col, in.cols, ROLE_MUTED, 0,
-                    run_model_ended(m) ? "No check has answered." : "Checking ...");
+                    run_model_ended(m) ? _("No check has answered.") : _("Checking ..."));
     checks_draw(c, in, m->checks, m->check_count, v->scroll < m->check_count ? v->scroll : 0);
 }
 
@@ -312,16 +319,17 @@ void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area)
     int used = run_draw_state(v, c, area);
     rect_cut_rows(&area, used);
     canvas_text(c, area.row, area.col + 1, area.cols - 2, ROLE_ACCENT, 0,
-                m->op_count ? "Press r to watch the messages on the ring, hop by hop."
-                            : "The messages can be watched on the ring (r) once some have been recorded.");
+                m->op_count ? _("Press r to watch the messages on the ring, hop by hop.")
+                            : _("The messages can be watched on the ring (r) once some have been recorded."));
     rect_cut_rows(&area, 1);
     if (m->note_count && area.rows >= 12)
         boxed_notes(v, c, rect_cut_rows(&area, -area.rows / 3));
     const char *title = !strcmp(m->mode, "coroutines")
-                            ? "Cases of your function, ranks as coroutines in one process"
-                            : "Cases of your function, a process for each rank";
+                            ? _("Cases of your function, ranks as coroutines in one process")
+                            : _("Cases of your function, a process for each rank");
     struct rect in = rect_inset(canvas_box(c, area, title, ROLE_BORDER), 0, 1);
-    canvas_format(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "  %5s %9s  %s", "ranks", "elements", "result");
+    canvas_format(c, in.row, in.col, in.cols, ROLE_MUTED, 0, "  %5s %9s  %s", _("ranks"), _("elements"),
+                  _("result"));
     int row = 1, skip = m->case_count > in.rows - 1 ? m->case_count - (in.rows - 1) : 0;
     skip = skip > v->scroll ? skip - v->scroll : 0;
     for (int i = skip; i < m->case_count && row < in.rows; i++, row++) {
@@ -331,6 +339,6 @@ void run_draw_cases(struct run_view *v, struct canvas *c, struct rect area)
         canvas_format(c, in.row + row, in.col + 2, in.cols - 2, ROLE_TEXT, 0, "%5d %9ld  ", k->ranks,
                       k->length);
         canvas_text(c, in.row + row, in.col + 19, in.cols - 19, check_role(result), 0,
-                    k->ok ? "right sum" : k->error);
+                    k->ok ? _("right sum") : k->error);
     }
 }

@@ -1,6 +1,7 @@
 /*
  * run_train.c - a training job on the screen: progress, loss, accuracy, speed, where the time goes, ranks.
  */
+#include "tui/follow.h"
 #include "tui/plot.h"
 #include "tui/run_view.h"
 #include "tui/text.h"
@@ -20,14 +21,14 @@ static void draw_progress(const struct run_view *v, struct canvas *c, struct rec
         /* The stream tells how many epochs have been done, as a fraction. */
         int epoch = (int)floor(m->epoch - 1e-9) + 1;
         epoch = epoch < 1 ? 1 : epoch > m->job.train.epochs ? m->job.train.epochs : epoch;
-        snprintf(text, sizeof text, "epoch %d/%d", epoch, m->job.train.epochs);
+        snprintf(text, sizeof text, _("epoch %d/%d"), epoch, m->job.train.epochs);
         col += canvas_text(c, line.row, col, end - col, ROLE_TEXT, 0, text) + 2;
     }
     if (m->step >= 0) {
         if (m->total_steps > 0)
-            snprintf(text, sizeof text, "step %5ld/%ld", m->step, m->total_steps);
+            snprintf(text, sizeof text, _("step %5ld/%ld"), m->step, m->total_steps);
         else
-            snprintf(text, sizeof text, "step %5ld", m->step);
+            snprintf(text, sizeof text, _("step %5ld"), m->step);
         col += canvas_text(c, line.row, col, end - col, ROLE_TEXT, 0, text) + 2;
     }
     double share = run_model_progress(m, v->now), left = run_model_remaining(m, v->now);
@@ -35,13 +36,13 @@ static void draw_progress(const struct run_view *v, struct canvas *c, struct rec
     if (m->done && m->ok) {
         char wall[24];
         format_clock(m->wall_s, wall, sizeof wall);
-        snprintf(text, sizeof text, "done in %s", wall);
+        snprintf(text, sizeof text, _("done in %s"), wall);
         right = text_columns(text);
         canvas_text(c, line.row, end - right, right, ROLE_GOOD, ATTR_BOLD, text);
     } else if (isfinite(left)) {
         char clock[24];
         format_clock(left, clock, sizeof clock);
-        snprintf(text, sizeof text, "%6s left", clock);
+        snprintf(text, sizeof text, _("%6s left"), clock);
         right = text_columns(text);
         canvas_text(c, line.row, end - right, right, ROLE_TEXT, 0, text);
     }
@@ -63,7 +64,7 @@ static int draw_shares(const struct run_view *v, struct canvas *c, struct rect a
 {
     double share[3];
     if (area.rows < 2 || !run_model_shares(&v->m, share)) {
-        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, "no time measured yet");
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, _("no time measured yet"));
         return 1;
     }
     struct bar_part parts[3];
@@ -73,28 +74,14 @@ static int draw_shares(const struct run_view *v, struct canvas *c, struct rect a
     bool one_row = area.cols >= 42;
     int col = area.col, row = area.row + 1;
     for (int i = 0; i < 3; i++) {
-        const char *name = i == 1 && !one_row ? "comm" : run_parts[i].name;
+        const char *name = i == 1 && !one_row ? _("comm") : _(run_parts[i].name);
         canvas_put(c, row, col, c->utf8 ? run_parts[i].glyph : (uint32_t)run_parts[i].ascii,
                    run_parts[i].role, 0);
         canvas_format(c, row, col + 2, area.col + area.cols - col - 2, ROLE_TEXT, 0,
                       i < 2 ? "%s %2.0f%%" : "%s %.0f%%", name, 100 * share[i]);
-        col += (int)strlen(name) + (area.cols >= 46 ? 8 : 7);
+        col += text_columns(name) + (area.cols >= 46 ? 8 : 7);
     }
     return 2;
-}
-
-/* 93322 as "93 322". */
-static void grouped(double value, char *text, size_t size)
-{
-    char digits[32];
-    snprintf(digits, sizeof digits, "%.0f", value);
-    size_t n = strlen(digits), at = 0;
-    for (size_t i = 0; i < n && at + 2 < size; i++) {
-        if (i && (n - i) % 3 == 0)
-            text[at++] = ' ';
-        text[at++] = digits[i];
-    }
-    text[at] = '\0';
 }
 
 static void draw_facts(const struct run_view *v, struct canvas *c, struct rect area)
@@ -105,42 +92,43 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
     int count = 0;
     if (!m->have_job)
         return;
-    char parameters[32] = "";
+    char parameters[24] = "";
     if (isfinite(m->parameters))
-        grouped(m->parameters, parameters, sizeof parameters);
-    snprintf(lines[count++], 96, "%.40s%s%s%s", t->model, *parameters ? ", " : "", parameters,
-             *parameters ? " parameters" : "");
+        text_grouped(parameters, sizeof parameters, m->parameters);
+    snprintf(lines[count++], 96, *parameters ? _("%.40s, %s parameters") : "%.40s", t->model, parameters);
     const char *by = c->utf8 ? "×" : "x";
     if (t->accumulate > 1)
-        snprintf(lines[count++], 96, "batch %d %s %d %s %d rank%s = %ld", t->batch, by, t->accumulate, by,
-                 m->ranks, m->ranks == 1 ? "" : "s", job_global_batch(t, m->ranks));
+        snprintf(lines[count++], 96,
+                 text_plural("batch %d %s %d %s %d rank = %ld", "batch %d %s %d %s %d ranks = %ld", m->ranks),
+                 t->batch, by, t->accumulate, by, m->ranks, job_global_batch(t, m->ranks));
     else if (m->ranks > 1)
-        snprintf(lines[count++], 96, "batch %d %s %d ranks = %ld", t->batch, by, m->ranks,
+        snprintf(lines[count++], 96, _("batch %d %s %d ranks = %ld"), t->batch, by, m->ranks,
                  job_global_batch(t, m->ranks));
     else
-        snprintf(lines[count++], 96, "batch %d, 1 rank", t->batch);
+        snprintf(lines[count++], 96, _("batch %d, 1 rank"), t->batch);
     double lr = isfinite(m->last_lr) ? m->last_lr : t->lr;
-    snprintf(lines[count++], 96, "%s, lr %.1e, %s", t->optimizer, lr, t->schedule);
+    snprintf(lines[count++], 96, _("%s, lr %.1e, %s"), t->optimizer, lr, t->schedule);
     const char *algo = *m->algo ? m->algo : t->algo;
     double hidden = run_model_hidden(m);
     if (isfinite(hidden))
-        snprintf(lines[count++], 96, "%s in %d buckets, %.0f %% hidden", algo, m->buckets, 100 * hidden);
+        snprintf(lines[count++], 96, _("%s in %d buckets, %.0f %% hidden"), algo, m->buckets, 100 * hidden);
     else
-        snprintf(lines[count++], 96, "%s allreduce, %.16s", algo, m->device[0] ? m->device : t->device);
+        snprintf(lines[count++], 96, _("%s allreduce, %.16s"), algo, m->device[0] ? m->device : t->device);
     if (m->samples_per_s > 0 && m->ranks > 0) {
         char time[24];
         format_seconds((double)job_global_batch(t, m->ranks) / m->samples_per_s, time, sizeof time);
-        snprintf(lines[count++], 96, "%s a step", time);
+        snprintf(lines[count++], 96, _("%s a step"), time);
     }
     if (isfinite(m->sent_bytes) && m->sent_bytes > 0) {
         char sent[24];
         format_si(m->sent_bytes, sent, sizeof sent);
-        snprintf(lines[count++], 96, "%sB sent a step%s%s", sent, *m->compress ? " as " : "", m->compress);
+        snprintf(lines[count++], 96, *m->compress ? _("%sB sent a step as %s") : _("%sB sent a step"), sent,
+                 m->compress);
     }
     if (*m->compress && isfinite(m->compress_error))
-        snprintf(lines[count++], 96, "%s is off by %.1e", m->compress, m->compress_error);
+        snprintf(lines[count++], 96, _("%s is off by %.1e"), m->compress, m->compress_error);
     if (m->origin[0] && strcmp(m->origin, "real") != 0)
-        snprintf(lines[count++], 96, "origin: %s", m->origin);
+        snprintf(lines[count++], 96, _("origin: %s"), m->origin);
     for (int i = 0; i < count && i < area.rows; i++)
         canvas_text(c, area.row + i, area.col, area.cols, ROLE_TEXT, 0, lines[i]);
 }
@@ -148,10 +136,10 @@ static void draw_facts(const struct run_view *v, struct canvas *c, struct rect a
 static void draw_step(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
-    struct rect in = rect_inset(canvas_box(c, area, "A step", ROLE_BORDER), 0, 1);
+    struct rect in = rect_inset(canvas_box(c, area, _("A step"), ROLE_BORDER), 0, 1);
     char text[32];
     if (isfinite(m->samples_per_s)) {
-        snprintf(text, sizeof text, " %.0f samples/s ", m->samples_per_s);
+        snprintf(text, sizeof text, _(" %.0f samples/s "), m->samples_per_s);
         run_draw_corner(c, area, ROLE_ACCENT, text);
     }
     int used = draw_shares(v, c, in);
@@ -163,17 +151,17 @@ static void draw_step(const struct run_view *v, struct canvas *c, struct rect ar
 
 static void boxed_ranks(const struct run_view *v, struct canvas *c, struct rect area)
 {
-    run_draw_ranks(v, c, rect_inset(canvas_box(c, area, "Ranks", ROLE_BORDER), 0, 1));
+    run_draw_ranks(v, c, rect_inset(canvas_box(c, area, _("Ranks"), ROLE_BORDER), 0, 1));
 }
 
 static void boxed_notes(const struct run_view *v, struct canvas *c, struct rect area)
 {
-    run_draw_notes(v, c, rect_inset(canvas_box(c, area, "Notes", ROLE_BORDER), 0, 1));
+    run_draw_notes(v, c, rect_inset(canvas_box(c, area, _("Notes"), ROLE_BORDER), 0, 1));
 }
 
 static void boxed_samples(const struct run_view *v, struct canvas *c, struct rect area)
 {
-    struct rect in = rect_inset(canvas_box(c, area, "Samples", ROLE_BORDER), 0, 1);
+    struct rect in = rect_inset(canvas_box(c, area, _("Samples"), ROLE_BORDER), 0, 1);
     samples_draw(c, in, v->m.samples, v->m.sample_count, &v->sample);
 }
 
@@ -226,16 +214,18 @@ static void draw_small(struct run_view *v, struct canvas *c, struct rect area)
     const struct run_model *m = &v->m;
     char text[64];
     int row = area.row;
-    snprintf(text, sizeof text, "loss %6.4f", m->last_loss);
+    snprintf(text, sizeof text, _("loss %6.4f"), m->last_loss);
     canvas_text(c, row, area.col + 1, area.cols - 1, plot_role(0), ATTR_BOLD,
-                isfinite(m->last_loss) ? text : "loss -");
+                isfinite(m->last_loss) ? text : _("loss -"));
     if (m->eval_accuracy.count) {
-        snprintf(text, sizeof text, "accuracy %.2f %%", 100 * m->eval_accuracy.y[m->eval_accuracy.count - 1]);
+        snprintf(text, sizeof text, _("accuracy %.2f %%"),
+                 100 * m->eval_accuracy.y[m->eval_accuracy.count - 1]);
         canvas_text(c, row, area.col + 16, area.cols - 16, ROLE_GOOD, ATTR_BOLD, text);
     }
     row++;
     if (isfinite(m->samples_per_s))
-        canvas_format(c, row, area.col + 1, area.cols - 1, ROLE_TEXT, 0, "%6.0f samples/s", m->samples_per_s);
+        canvas_format(c, row, area.col + 1, area.cols - 1, ROLE_TEXT, 0, _("%6.0f samples/s"),
+                      m->samples_per_s);
     row++;
     struct rect rest = {row, area.col, area.row + area.rows - row, area.cols};
     if (rest.rows >= 6) {

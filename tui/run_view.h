@@ -33,7 +33,7 @@ enum run_pane {
 enum run_curve { CURVE_LOSS, CURVE_ACCURACY, CURVE_SPEED };
 
 /* Other runs that are laid over this one; with it they are as many as a plot has markers for. */
-enum { RUN_OVERLAYS = 5 };
+enum { RUN_OVERLAYS = 5, RUN_STEP_PLOTS = 4 };
 
 /* Plots of a script that are drawn side by side; more share the last one. */
 enum { RUN_PLOTS = 3 };
@@ -53,8 +53,10 @@ struct run_view {
     double polled;
     long second; /* that was drawn last */
 
-    bool has_cursor, zoomed, refit; /* refit: the y axes forget what they held */
-    double cursor, from, to;        /* steps; from..to is shown where zoomed */
+    bool has_cursor, zoomed, refit;    /* refit: the y axes forget what they held */
+    double cursor, from, to;           /* steps; from..to is shown where zoomed */
+    struct rect plots[RUN_STEP_PLOTS]; /* where plots over the steps were drawn last, for the mouse */
+    int plot_count;
     struct run_detail detail;
     struct run_model *overlays[RUN_OVERLAYS];
     int overlay_count;
@@ -109,6 +111,8 @@ void run_draw_corner(struct canvas *c, struct rect box, enum role role, const ch
 void run_zoom(struct run_view *v, double by);
 void run_pan(struct run_view *v, double by);
 void run_move_cursor(struct run_view *v, double by);
+/* The mouse on a plot over the steps: a press puts the cursor there, the wheel zooms around it; false: on none. */
+bool run_click(struct run_view *v, int row, int col, double zoom);
 
 /* --- parts ---------------------------------------------------------------------------------------------------- */
 

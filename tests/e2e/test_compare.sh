@@ -81,6 +81,7 @@ check "as JSON: the events as they are" cmp <("$ringside" runs export train-done
 screen run-cursor-80x24 80x24 run:train-done "Left Left Left"
 screen run-zoom-160x45 160x45 run:train-done "Left PageUp PageUp + + +"
 screen run-zoom-and-back 80x24 run:train-done "Left + + Escape"
+screen run-mouse-80x24 80x24 run:train-done "wheelup 8,30 wheelup 8,30 click 9,20"
 screen run-time-80x24 80x24 run:train-done "Tab Tab Tab Tab Left"
 screen run-time-ascii 80x24 run:train-done "Tab Tab Tab Tab" --ascii
 screen run-overlay-list-80x24 80x24 run:train-four "o"
