@@ -97,7 +97,7 @@ static struct blocks fit_blocks(const struct platform *p, struct rect area)
             b.rows = 2 + kinds * b.high + (b.high > 1 ? kinds - 1 : 0) + b.names;
             b.across = area.cols / b.cols;
             if (b.across > 0 && (b.across >= b.leaves || b.wide <= 2) &&
-                (b.leaves + b.across - 1) / b.across * b.rows - 1 <= area.rows)
+                (b.leaves + b.across - 1) / b.across * b.rows - (b.high == 1) <= area.rows)
                 return b;
         }
     b.wide = b.high = 1;

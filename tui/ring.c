@@ -36,6 +36,7 @@ enum {
     ACT_RESTART,
     ACT_END,
     ACT_OPERATION,
+    ACT_OPERATION_BACK,
     ACT_LIVE,
     ACT_ALGO,
     ACT_ALGO_BACK,
@@ -60,6 +61,7 @@ static const struct key_binding ring_keys[] = {
     {'N', ACT_FEWER, NULL, N_("a rank fewer")},
     {'b', ACT_BYTES, NULL, N_("from its schedule: a larger buffer; after the largest, the smallest")},
     {'o', ACT_OPERATION, N_("next op"), N_("the run's next sampled operation")},
+    {'O', ACT_OPERATION_BACK, NULL, N_("the run's sampled operation before")},
     {'l', ACT_LAYOUT, N_("layout"), N_("ranks around a ring, or side by side with all rounds")},
     {'f', ACT_LIVE, N_("live"), N_("follow the run: always its latest operation")},
     {KEY_CODE_HOME, ACT_RESTART, NULL, N_("from the first round")},
@@ -303,7 +305,7 @@ static bool ring_tick(void *view, struct app *app, double now)
     return advance(v, now) || changed;
 }
 
-static void next_operation(struct ring_view *v, struct app *app)
+static void next_operation(struct ring_view *v, struct app *app, int by)
 {
     if (!v->has_run) {
         app_message(app, ROLE_MUTED, "%s", _("There is no run here: 'a' takes the next algorithm."));
@@ -320,9 +322,9 @@ static void next_operation(struct ring_view *v, struct app *app)
         at++;
     v->live = false;
     if (v->schedule)
-        at = v->run.op_count - 1;
+        at = by > 0 ? v->run.op_count - 1 : 0;
     v->schedule = false;
-    start(v, &v->run.ops[(at + 1) % v->run.op_count]);
+    start(v, &v->run.ops[(at + v->run.op_count + by) % v->run.op_count]);
 }
 
 /* From the schedule: another algorithm (by), or so many ranks more. Begins with what the run has. */
@@ -415,7 +417,8 @@ static void ring_act(void *view, struct app *app, int action)
         v->round = 0;
         v->travelled = v->ended = 0;
         break;
-    case ACT_OPERATION: next_operation(v, app); break;
+    case ACT_OPERATION: next_operation(v, app, 1); break;
+    case ACT_OPERATION_BACK: next_operation(v, app, -1); break;
     case ACT_LIVE: follow_live(v, app); break;
     case ACT_ALGO: change_schedule(v, 1, 0); break;
     case ACT_ALGO_BACK: change_schedule(v, -1, 0); break;

@@ -222,6 +222,16 @@ static void draw_path(struct canvas *c, const struct geometry *g, const struct r
     canvas_put(c, cells[end].row, cells[end].col, arrow(cells[before], cells[end], c->utf8), role, ATTR_BOLD);
 }
 
+/* Where something should have come: crosses on its way. */
+static void draw_missing(struct canvas *c, const struct geometry *g, const struct ring_fault *f)
+{
+    struct cell_at cells[PATH_CELLS];
+    struct ring_message x = {.from = f->from, .to = f->kind == RING_MISSING ? f->to : f->expected};
+    int count = x.to >= 0 ? path_of(g, &x, cells) : 0;
+    for (int i = 1; i < count; i += 3)
+        canvas_put(c, cells[i].row, cells[i].col, c->utf8 ? 0x00D7 : 'x', ROLE_BAD, ATTR_BOLD);
+}
+
 /* The message itself, somewhere on its way. */
 static void draw_message(struct canvas *c, const struct geometry *g, const struct ring_scene *s,
                          const struct ring_message *x)
@@ -350,6 +360,9 @@ void ring_draw(struct canvas *c, struct rect area, const struct ring_scene *s)
     draw_track(c, &g);
     for (int i = first; i < last; i++)
         draw_path(c, &g, &m->messages[i]);
+    for (int i = 0; i < m->fault_count; i++)
+        if (m->faults[i].round == s->round)
+            draw_missing(c, &g, &m->faults[i]);
     draw_centre(c, &g, s);
     for (int i = first; i < last; i++)
         draw_message(c, &g, s, &m->messages[i]);

@@ -300,7 +300,11 @@ void ring_draw_rows(struct canvas *c, struct rect area, const struct ring_scene 
     struct rows w = {c, area, s, area.col + LABEL, wide};
     bool airy = room >= 14;
     row += airy;
-    draw_labels(&w, row++);
+    draw_labels(&w, row);
+    if (m->ranks * wide > area.cols - LABEL) /* more than columns */
+        canvas_format(c, row, area.col + area.cols - 5, 5, ROLE_MUTED, 0, " +%-3d",
+                      m->ranks - (area.cols - LABEL));
+    row++;
     int high = room >= 30 ? 4 : room >= 18 ? 2 : 1;
     draw_bars(&w, row, m->chunks ? high : 0);
     row += m->chunks ? high : 0;

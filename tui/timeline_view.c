@@ -291,12 +291,23 @@ static bool take_events(struct view *v)
                  _("This run has neither a trace nor events that tell where its time went."));
         return false;
     }
-    long step = v->t.have && v->t.step <= trace.last_step ? v->t.step : 1;
+    /* Whoever looks at something goes on looking at it. */
+    bool again = v->t.have && v->t.from_events;
+    long step = again && v->t.step <= trace.last_step ? v->t.step : 1;
+    double from = v->t.begin - (double)v->t.path.begin, span = v->t.end - v->t.begin;
+    double at = again && v->t.cursor >= 0 ? (double)(v->t.trace.events[v->t.cursor].t0 - v->t.path.begin) : 0;
+    int row = v->t.row;
     critical_path_free(&v->t.path);
     trace_data_free(&v->t.trace);
     v->t.trace = trace;
     v->t.from_events = true;
     begin(&v->t, step);
+    if (again && v->t.have && v->t.step == step && row < v->t.shown_count) {
+        v->t.begin = (double)v->t.path.begin + from;
+        v->t.end = v->t.begin + span;
+        v->t.row = row;
+        select_at(&v->t, (double)v->t.path.begin + at);
+    }
     return true;
 }
 
