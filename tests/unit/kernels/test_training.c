@@ -496,7 +496,7 @@ static void test_memory(void **state)
     check(model_from_json(described, &model, &e), &e);
     json_decref(described);
     assert_int_equal(emulation_memory_in_use(), 0);
-    emulation_memory_limit(48 << 20);
+    emulation_memory_limit(16 << 20);
     struct backend *b = cuda_backend_open(0, 0, &e);
     check(b, &e);
     size_t before = emulation_memory_in_use();
