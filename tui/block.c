@@ -232,32 +232,36 @@ void block_sentence(struct canvas *c, struct rect *in, enum role role, int attri
         rect_cut_rows(in, wrap_text(c, *in, role, attributes, text));
 }
 
-/* The panel's frame: its kind, its heading, how it stands. Returns the inside. */
-static struct rect frame(struct block *b, struct canvas *c, struct rect area, bool focused)
+/* The panel's frame: its kind, its heading, how it stands. */
+static void frame(struct block *b, struct canvas *c, struct rect area, bool focused)
 {
     char title[256], status[64] = "";
     const char *heading = block_text_get(&b->text, "title");
     const char *label = *b->error.text ? N_("A block that cannot be shown") : b->class->label;
     enum role role = ROLE_MUTED;
-    snprintf(title, sizeof title, heading ? "%s · %s" : "%s", _(label), heading);
-    struct rect in = canvas_box(c, area, title, focused ? ROLE_ACCENT : ROLE_BORDER);
+    /* The focus is seen without colours, too. */
+    snprintf(title, sizeof title, heading ? "%s%s · %s" : "%s%s", focused ? "▸ " : "", _(label), heading);
+    canvas_box(c, area, title, focused ? ROLE_ACCENT : ROLE_BORDER);
     if (!*b->error.text && b->class->status)
         role = b->class->status(b, status, sizeof status);
     int columns = text_columns(status);
     if (*status && text_columns(title) + columns + 10 < area.cols)
         canvas_format(c, area.row, area.col + area.cols - columns - 4, columns + 2, role, 0, " %s ", status);
-    return rect_inset(in, 0, MARGIN / 2);
 }
 
+/* The inside first: whatever finds no room, the frame stays whole. */
 static void draw_whole(struct block *b, struct canvas *c, bool focused)
 {
-    struct rect area = canvas_whole(c);
-    if (frame_cols(b))
-        area = frame(b, c, area, focused);
+    struct rect area = canvas_whole(c), in = area;
+    bool framed = frame_cols(b) > 0;
+    if (framed)
+        in = rect_inset(area, 1, 1 + MARGIN / 2);
     if (*b->error.text)
-        wrap_text(c, area, ROLE_BAD, 0, b->error.text);
+        wrap_text(c, in, ROLE_BAD, 0, b->error.text);
     else
-        b->class->draw(b, c, area, focused);
+        b->class->draw(b, c, in, focused);
+    if (framed)
+        frame(b, c, area, focused);
 }
 
 /* Rows `skip` ... of one canvas onto another. */

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENTS_A_TICK = 2000, WORDS_MAX = 64, CODE_ROWS = 16 };
+enum { EVENTS_A_TICK = 2000, WORDS_MAX = 64, CODE_ROWS = 24 };
 enum action { START = 1, AGAIN, STOP };
 
 struct job_block {
@@ -214,34 +214,28 @@ static char *run_result(struct block *b)
 
 /* --- drawing ----------------------------------------------------------------------------------------------------- */
 
-static int code_rows(const struct block *b)
+/* The script, coloured; a line that is too long goes on in the next row. Returns the rows; c may be NULL: only counts. */
+static int code(const struct block *b, struct canvas *c, struct rect area)
 {
-    int rows = 0;
-    for (const char *at = b->text.body; *at; rows++) {
-        at += strcspn(at, "\n");
-        at += *at == '\n';
-    }
-    return rows < CODE_ROWS ? rows : CODE_ROWS;
-}
-
-static void draw_code(const struct block *b, struct canvas *c, struct rect area)
-{
-    const char *at = b->text.body;
-    int state = 0;
-    for (int i = 0; i < area.rows && *at; i++) {
+    int state = 0, row = 0;
+    for (const char *at = b->text.body; *at && row < CODE_ROWS;) {
         struct md_cells cells = {0};
-        int length = (int)strcspn(at, "\n");
+        int length = (int)strcspn(at, "\n"), k = 0;
         md_cells_text_n(&cells, at, length, ROLE_CODE, 0);
         if (cells.count)
             state = highlight_lua(cells.cells, cells.count, state);
-        for (int k = 0; k < cells.count && k < area.cols; k++)
-            if (cells.cells[k].glyph)
-                canvas_put(c, area.row + i, area.col + k, cells.cells[k].glyph,
-                           (enum role)cells.cells[k].role, cells.cells[k].attributes);
+        do {
+            for (int col = 0; col < area.cols && k < cells.count; col++, k++)
+                if (c && cells.cells[k].glyph)
+                    canvas_put(c, area.row + row, area.col + col, cells.cells[k].glyph,
+                               (enum role)cells.cells[k].role, cells.cells[k].attributes);
+            row++;
+        } while (k < cells.count && row < CODE_ROWS);
         md_cells_free(&cells);
         at += length;
         at += *at == '\n';
     }
+    return row;
 }
 
 /* What to do next, or what has gone wrong, below the job. */
@@ -290,7 +284,8 @@ static int run_rows(struct block *b, int cols)
     const struct job_block *j = b->state;
     char text[800];
     enum role role;
-    int rows = j->argc ? wrap_rows(block_text_get(&b->text, "command"), cols - 11) : code_rows(b);
+    int rows = j->argc ? wrap_rows(block_text_get(&b->text, "command"), cols - 11)
+                       : code(b, NULL, (struct rect){.cols = cols});
     hint(b, text, sizeof text, &role);
     rows += wrap_rows(text, cols);
     if (!j->model)
@@ -304,7 +299,7 @@ static void draw_job(const struct block *b, struct canvas *c, struct rect *in)
 {
     const struct job_block *j = b->state;
     if (!j->argc) {
-        draw_code(b, c, rect_cut_rows(in, code_rows(b)));
+        rect_cut_rows(in, code(b, c, *in));
         return;
     }
     canvas_text(c, in->row, in->col, 11, ROLE_MUTED, 0, "$ ringside ");

@@ -7,7 +7,7 @@
  *
  *   boxes      rows of boxes with arrows between them, from `row` and `link` fields
  *   flow       a chain of boxes, from a `flow` field: "picture -> conv -> pool"
- *   ring       ring-allreduce on 2 to 6 ranks with its numbers, round by round, from engine/spec's schedule
+ *   ring       ring-allreduce on 2 to 4 ranks with its numbers, round by round, from engine/spec's schedule
  *   tree       the messages of an allreduce by a tree, round by round
  *   cluster    anatomy: login node, network, compute nodes with their GPUs, storage
  *   step       a data-parallel step on ranks over time

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-enum { NODE_COLS = 15, NODE_ROWS = 6, GAP = 2, LOGIN_COLS = 17 };
+enum { NODE_COLS = 15, NODE_ROWS = 6, GAP = 2, LOGIN_COLS = 17, LEAST_COLS = 44 };
 
 static void numbers(const struct block_text *t, int *nodes, int *gpus)
 {
@@ -61,17 +61,18 @@ static void cluster_draw(const struct block_text *t, struct canvas *c, struct re
         nodes--;
     int wide = nodes * (NODE_COLS + GAP) - GAP, left = in.col + (in.cols - wide) / 2,
         middle = in.col + in.cols / 2;
-    wide = wide < 44 ? 44 : wide;
-    int edge = in.col + (in.cols - wide) / 2;
+    wide = wide < LEAST_COLS ? LEAST_COLS : wide;
+    wide = wide < in.cols ? wide : in.cols;
+    int edge = in.col + (in.cols - wide) / 2, login = wide >= LEAST_COLS ? LOGIN_COLS : (wide - 6) / 2;
     /* You, the login node and the scheduler. */
-    struct rect top = {in.row, edge, 4, LOGIN_COLS};
+    struct rect top = {in.row, edge, 4, login};
     figure_box(c, top, _("login node;shared by all"), ROLE_BORDER, ROLE_TEXT);
-    struct rect scheduler = {in.row, edge + wide - LOGIN_COLS, 4, LOGIN_COLS};
+    struct rect scheduler = {in.row, edge + wide - login, 4, login};
     figure_box(c, scheduler, _("scheduler;whose turn"), ROLE_BORDER, ROLE_TEXT);
-    figure_right(c, in.row + 1, top.col + LOGIN_COLS, wide - 2 * LOGIN_COLS, ROLE_ACCENT, _("job"));
+    figure_right(c, in.row + 1, top.col + login, wide - 2 * login, ROLE_ACCENT, _("job"));
     /* The network between the nodes, and down to the storage. */
     int row = in.row + 5, bottom = row + 1 + NODE_ROWS;
-    figure_down(c, in.row + 4, edge + wide - LOGIN_COLS / 2, 1, ROLE_ACCENT, NULL);
+    figure_down(c, in.row + 4, edge + wide - login / 2, 1, ROLE_ACCENT, NULL);
     canvas_hline(c, row, edge, wide, ROLE_SERIES4);
     figure_centred(c, row, middle - 6, 12, ROLE_SERIES4, ATTR_BOLD, _(" network "));
     for (int i = 0; i < nodes; i++) {

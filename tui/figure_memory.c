@@ -35,18 +35,19 @@ static int memory_rows(const struct block_text *t, int cols)
 /* A pyramid of bars, the name within where it fits, size and time at its right. */
 static void memory_draw(const struct block_text *t, struct canvas *c, struct rect in, int step)
 {
-    int room = in.cols - 20;
+    int room = in.cols - 20, least = room < 18 ? room : 18;
     (void)t;
     (void)step;
     canvas_text(c, in.row, in.col + room + 2, 8, ROLE_MUTED, 0, _("holds"));
     canvas_text(c, in.row, in.col + room + 11, 9, ROLE_MUTED, 0, _("answers"));
     for (int i = 0; i < LEVELS; i++) {
         const struct level *l = &levels[i];
-        int width = 18 + (room - 18) * i / (LEVELS - 1), left = in.col + (room - width) / 2,
+        int width = least + (room - least) * i / (LEVELS - 1), left = in.col + (room - width) / 2,
             row = in.row + 1 + i;
-        canvas_fill(c, (struct rect){row, left, 1, width}, ' ', l->role, ATTR_REVERSE);
-        int name = text_columns(_(l->name));
-        canvas_text(c, row, left + (width - name) / 2, name, l->role, ATTR_REVERSE | ATTR_BOLD, _(l->name));
+        int name = text_columns(_(l->name)) + 2;
+        name = name < width ? name : width;
+        canvas_fill(c, (struct rect){row, left, 1, width}, 0x2588, l->role, 0);
+        canvas_format(c, row, left + (width - name) / 2, name, l->role, ATTR_BOLD, " %s ", _(l->name));
         canvas_text(c, row, in.col + room + 2, 8, ROLE_TEXT, 0, l->size);
         canvas_text(c, row, in.col + room + 11, 9, ROLE_TEXT, 0, l->time);
     }

@@ -2,7 +2,7 @@
  * figure_ring.c - ring-allreduce with its numbers, round by round.
  *
  *     show: ring
- *     ranks: 3          2 to 6
+ *     ranks: 3          2 to 4
  *
  * The messages are those of schedule_ring, carried out on rank r's numbers 10^r (chunk + 1): with three ranks the
  * example that the lesson works by hand. Step 0 is before the first round. Where there is room, ranks stand on a ring
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 6, ARROW = 12, CELL = 7 };
+enum { MOST = 4, ARROW = 12, CELL = 7, NARROW_CELL = 6, LABEL = 7 };
 
 struct state {
     int ranks, round; /* round -1: before the first */
@@ -95,7 +95,7 @@ static int ring_rows(const struct block_text *t, int cols)
     return 2 + (round_ring(ranks, cols) ? 4 + 3 + 4 : ranks + 1);
 }
 
-static void draw_numbers(const struct state *st, struct canvas *c, int row, int col, int rank)
+static void draw_numbers(const struct state *st, struct canvas *c, int row, int col, int rank, int cell)
 {
     long whole[MOST] = {0};
     for (int k = 0; k < st->ranks; k++) {
@@ -103,11 +103,11 @@ static void draw_numbers(const struct state *st, struct canvas *c, int row, int 
         for (int r = 0; r < st->ranks; r++, power *= 10)
             whole[k] += power * (k + 1);
         bool fresh = st->fresh[rank][k], complete = st->value[rank][k] == whole[k];
-        canvas_format(c, row, col + k * CELL, CELL,
+        canvas_format(c, row, col + k * cell, cell,
                       complete ? ROLE_GOOD
                       : fresh  ? ROLE_ACCENT
                                : ROLE_TEXT,
-                      fresh ? ATTR_BOLD : 0, fresh ? "[%*ld]" : " %*ld ", CELL - 2, st->value[rank][k]);
+                      fresh ? ATTR_BOLD : 0, fresh ? "[%*ld]" : " %*ld ", cell - 2, st->value[rank][k]);
     }
 }
 
@@ -125,7 +125,7 @@ static void draw_rank(const struct state *st, struct canvas *c, struct rect box,
     struct rect in = canvas_box(c, box, title, ROLE_BORDER);
     for (int k = 0; k < st->ranks; k++)
         canvas_format(c, in.row, in.col + k * CELL, CELL, ROLE_MUTED, 0, "%*d ", CELL - 1, k);
-    draw_numbers(st, c, in.row + 1, in.col, rank);
+    draw_numbers(st, c, in.row + 1, in.col, rank, CELL);
 }
 
 /* Upper half from left to right, lower half from right to left, so that arrows go round. */
@@ -156,13 +156,14 @@ static void draw_round(const struct state *st, struct canvas *c, struct rect in)
 static void draw_table(const struct state *st, struct canvas *c, struct rect in)
 {
     char text[24];
+    int cell = LABEL + st->ranks * CELL <= in.cols ? CELL : NARROW_CELL;
     for (int k = 0; k < st->ranks; k++)
-        canvas_format(c, in.row, in.col + 7 + k * CELL, CELL, ROLE_MUTED, 0, "%*d ", CELL - 1, k);
+        canvas_format(c, in.row, in.col + LABEL + k * cell, cell, ROLE_MUTED, 0, "%*d ", cell - 1, k);
     for (int r = 0; r < st->ranks; r++) {
-        canvas_format(c, in.row + 1 + r, in.col, 7, ROLE_TEXT, 0, _("rank %d"), r);
-        draw_numbers(st, c, in.row + 1 + r, in.col + 7, r);
+        canvas_format(c, in.row + 1 + r, in.col, LABEL, ROLE_TEXT, 0, _("rank %d"), r);
+        draw_numbers(st, c, in.row + 1 + r, in.col + LABEL, r, cell);
         word(st, r, text, sizeof text);
-        int col = in.col + 8 + st->ranks * CELL;
+        int col = in.col + LABEL + 1 + st->ranks * cell;
         if (*text && col + 15 < in.col + in.cols)
             canvas_format(c, in.row + 1 + r, col, in.col + in.cols - col, ROLE_ACCENT, 0, _("%s to %d"), text,
                           (r + 1) % st->ranks);

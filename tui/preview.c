@@ -166,7 +166,7 @@ static void draw_run(struct preview *p, struct canvas *c, struct rect area, doub
     struct fact list[8];
     char text[512];
     if (!m) {
-        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, _("This run cannot be read."));
+        canvas_text(c, area.row, area.col, area.cols, ROLE_MUTED, 0, _(_("This run cannot be read.")));
         return;
     }
     canvas_text(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD, m->id);
@@ -193,7 +193,7 @@ static void draw_run(struct preview *p, struct canvas *c, struct rect area, doub
             axis_fit_filling(&p->steps, 64, (double)m->step);
         p->loss.zero = true;
         axis_fit(&p->loss, lo, hi);
-        struct rect in = canvas_box(c, area, _("Training loss"), ROLE_BORDER);
+        struct rect in = canvas_box(c, area, _(_("Training loss")), ROLE_BORDER);
         plot_draw(c, in,
                   &(struct plot){
                       .series = &series, .count = 1, .x = &p->steps, .y = &p->loss, .x_label = _("step")});

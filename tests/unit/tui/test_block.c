@@ -198,7 +198,7 @@ static void test_what_is_wrong_is_named(void **state)
     wrong_with("```plot\nx: N\nfrom: 64\nto: 2\ny: N\n```\n", "line 4: 'to' has to be above 'from'");
     wrong_with("```figure\nshow: rong\n```\n", "line 2: show: there is no figure 'rong'; there are: boxes");
     wrong_with("```figure\nshow: ring\nranks: 7\n```\n",
-               "line 3: ranks: expected a whole number from 2 to 6");
+               "line 3: ranks: expected a whole number from 2 to 4");
 }
 
 static void test_formulas(void **state)
@@ -270,7 +270,7 @@ static void test_every_figure_at_every_width(void **state)
     struct block_set *set = set_of(text);
     for (int i = 0; i < block_count(set); i++)
         assert_null(block_error(set, i));
-    for (int cols = 24; cols <= 130; cols += cols < 84 ? 1 : 11)
+    for (int cols = 36; cols <= 130; cols += cols < 84 ? 1 : 11)
         for (int i = 0; i < block_count(set); i++)
             for (int utf8 = 0; utf8 < 2; utf8++) {
                 struct canvas c = {0};
@@ -281,6 +281,12 @@ static void test_every_figure_at_every_width(void **state)
                 for (int k = 0; k < cols; k++) {
                     assert_int_equal(c.cells[k].glyph, ' ');
                     assert_int_equal(c.cells[(size_t)(rows + 1) * (size_t)cols + (size_t)k].glyph, ' ');
+                }
+                /* Nothing is drawn upon the blanks beside the frame. */
+                for (int r = 2; r < rows; r++) {
+                    const struct cell *line = c.cells + (size_t)r * (size_t)cols;
+                    if (line[1].glyph != ' ' || line[cols - 2].glyph != ' ')
+                        fail_msg("block %d at %d columns is wider than its panel in row %d", i, cols, r);
                 }
                 for (int k = 0; !utf8 && k < (rows + 2) * cols; k++)
                     assert_in_range(c.cells[k].glyph, ' ', 126);
