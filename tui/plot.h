@@ -17,8 +17,8 @@ enum { PLOT_MAX_SERIES = 6 };
 struct plot_series {
     const char *name; /* in the legend; NULL: not there */
     const double *x, *y;
-    const double *lo, *hi; /* how far each sample reaches, where it stands for several; NULL: it does not */
     int count;
+    const double *lo, *hi; /* how far each sample reaches, where it stands for several; NULL: it does not */
     bool points; /* few samples that matter one by one: a marker at each, and lines between where x grows */
     bool lines;  /* few samples, and lines between them, without markers */
     bool last;   /* the last value is written at the line's end */

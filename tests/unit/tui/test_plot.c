@@ -214,6 +214,74 @@ static void series_differ_without_colour(void **state)
     canvas_free(&c);
 }
 
+/* Whether there is a dot or a mark in a row of the inside of a plot (its axis is at column 4). */
+static bool row_has_dots(const struct canvas *c, int row, int from, int to)
+{
+    for (int k = from; k <= to; k++) {
+        uint32_t glyph = c->cells[row * c->cols + k].glyph;
+        if ((glyph > 0x2800 && glyph < 0x2900) || glyph == '*')
+            return true;
+    }
+    return false;
+}
+
+/* One sample of ten thousand is at the top and one at the bottom: both are seen, and only they. */
+static void peaks_stay_visible(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 10000, COLS = 45, INSIDE = 40 };
+    static double x[SAMPLES], y[SAMPLES], lo[SAMPLES / 10], hi[SAMPLES / 10], few_x[SAMPLES / 10],
+        few_y[SAMPLES / 10];
+    for (int i = 0; i < SAMPLES; i++) {
+        x[i] = i;
+        y[i] = i == 2500 ? 10 : i == 7500 ? 0 : 5;
+    }
+    for (int i = 0; i < SAMPLES / 10; i++) { /* the same in buckets of ten */
+        few_x[i] = 10 * i + 4.5;
+        lo[i] = i == 750 ? 0 : 5;
+        hi[i] = i == 250 ? 10 : 5;
+        few_y[i] = i == 250 ? 5.5 : i == 750 ? 4.5 : 5;
+    }
+    struct axis ax = {.lo = 0, .hi = SAMPLES}, ay = {.lo = 0, .hi = 10};
+    const struct plot_series all = {.x = x, .y = y, .count = SAMPLES},
+                             buckets = {.x = few_x, .y = few_y, .count = SAMPLES / 10, .lo = lo, .hi = hi};
+    for (int utf8 = 0; utf8 < 2; utf8++) {
+        struct canvas a, b;
+        assert_true(canvas_init(&a, 12, COLS, utf8) && canvas_init(&b, 12, COLS, utf8));
+        plot_draw(&a, canvas_whole(&a), &(struct plot){.series = &all, .count = 1, .x = &ax, .y = &ay});
+        plot_draw(&b, canvas_whole(&b), &(struct plot){.series = &buckets, .count = 1, .x = &ax, .y = &ay});
+        int left = COLS - INSIDE, quarter = left + INSIDE / 4;
+        assert_true(row_has_dots(&a, 0, quarter - 1, quarter + 1));
+        assert_false(row_has_dots(&a, 0, quarter + 3, COLS - 1));
+        assert_true(row_has_dots(&a, 10, left + 3 * INSIDE / 4 - 1, left + 3 * INSIDE / 4 + 1));
+        assert_false(row_has_dots(&a, 10, left, left + 3 * INSIDE / 4 - 3));
+        for (int row = 0; row < 11; row += 10)
+            for (int k = 0; k < COLS; k++)
+                assert_int_equal(row_has_dots(&a, row, k, k), row_has_dots(&b, row, k, k));
+        canvas_free(&a);
+        canvas_free(&b);
+    }
+}
+
+/* The cursor is a line through all rows, with a mark where the curve is; and plot_inside says where that lies. */
+static void cursor_marks_the_value(void **state)
+{
+    (void)state;
+    struct canvas c;
+    double at = 2;
+    assert_true(canvas_init(&c, 6, 12, false));
+    struct axis x = {.lo = 0, .hi = 4}, y = {.lo = 0, .hi = 4};
+    struct plot_series s = {.x = XS, .y = UP, .count = 5};
+    struct plot p = {.series = &s, .count = 1, .x = &x, .y = &y, .cursor = &at};
+    struct rect inside = plot_inside(canvas_whole(&c), &p);
+    assert_true(inside.row == 0 && inside.rows == 5 && inside.col == 5 && inside.cols == 7);
+    plot_draw(&c, canvas_whole(&c), &p);
+    for (int row = 0; row < 5; row++)
+        assert_int_equal(c.cells[row * c.cols + 8].glyph, row == 2 ? '*' : '|');
+    assert_int_equal(plot_inside((struct rect){0, 0, 2, 5}, &p).cols, 0);
+    canvas_free(&c);
+}
+
 /* What a terminal has to be sent when a sample comes: cells that differ between two drawings. */
 static int changed_cells(const struct canvas *a, const struct canvas *b)
 {
@@ -312,6 +380,8 @@ int main(void)
         cmocka_unit_test(ascii_plot_by_hand),
         cmocka_unit_test(series_differ_without_colour),
         cmocka_unit_test(a_sample_changes_few_cells),
+        cmocka_unit_test(peaks_stay_visible),
+        cmocka_unit_test(cursor_marks_the_value),
         cmocka_unit_test(nothing_breaks_it),
         cmocka_unit_test(bars_add_up),
     };
