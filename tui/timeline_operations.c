@@ -55,7 +55,8 @@ static const char *algo_of(const struct trace_data *d, const struct trace_event 
 
 static void milliseconds(int64_t ns, FILE *to)
 {
-    fprintf(to, " %9.3f ms", 1e-6 * (double)ns);
+    double ms = 1e-6 * (double)ns;
+    fprintf(to, " %7.*f ms", ms < 1000 ? 3 : 0, ms);
 }
 
 void timeline_operations(const struct trace_data *d, FILE *to)
@@ -64,7 +65,7 @@ void timeline_operations(const struct trace_data *d, FILE *to)
     struct operation *all = operations(d, &n);
     if (n > 0) {
         qsort(all, (size_t)n, sizeof *all, by_kind_and_length);
-        fprintf(to, "\n%-17s %-17s %10s %5s %12s %12s %12s\n", "operation", "algorithm", "size", "times",
+        fprintf(to, "\n%-15s %-15s %9s %5s %10s %10s %10s\n", "operation", "algorithm", "size", "times",
                 "least", "median", "most");
     }
     for (int i = 0, end; i < n; i = end) {
@@ -72,7 +73,7 @@ void timeline_operations(const struct trace_data *d, FILE *to)
         for (end = i; end < n && by_kind(&all[i], &all[end]) == 0; end++)
             ;
         format_bytes((double)all[i].event->bytes, size, sizeof size);
-        fprintf(to, "%-17.17s %-17.17s %10s %5d", trace_event_name(d, all[i].event), algo_of(d, all[i].event),
+        fprintf(to, "%-15.15s %-15.15s %9s %5d", trace_event_name(d, all[i].event), algo_of(d, all[i].event),
                 size, end - i);
         milliseconds(all[i].longest, to);
         milliseconds(all[(i + end - 1) / 2].longest, to);

@@ -242,9 +242,9 @@ static void paint_cursor(const struct timeline_view *v, struct canvas *c, struct
         snprintf(more, sizeof more, _(", round %d"), x->round + 1);
     put_kind(c, line.row, line.col, x->kind, ATTR_BOLD);
     canvas_format(c, line.row, line.col + 2, line.cols - 2, ROLE_TEXT, ATTR_BOLD,
-                  _("%s: %s long, from %s on%s%s%s%s (rank %d)"), trace_event_name(&v->trace, x), length,
-                  start, bytes, more, x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? ", " : "",
-                  x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? v->trace.names[x->algo] : "", row->rank);
+                  _("%s, rank %d: %s long, from %s on%s%s%s%s"), trace_event_name(&v->trace, x), row->rank,
+                  length, start, bytes, more, x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? ", " : "",
+                  x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? v->trace.names[x->algo] : "");
 }
 
 static void share(char *text, size_t size, const char *name, double s, double whole)
@@ -370,7 +370,10 @@ static void paint_head(const struct timeline_view *v, struct canvas *c, struct r
     if (v->from_events && v->step == 1 && d->rows[0].count && d->events[0].kind == TRACE_STEP &&
         d->events[d->rows[0].first + 1].kind != TRACE_ALLREDUCE)
         canvas_format(c, line.row, line.col, line.cols, ROLE_WARN, ATTR_BOLD,
-                      _("A mean step, %s: its parts are measured, their order schematic (no trace)"), whole);
+                      v->simulated
+                          ? _("A simulated mean step, %s: the order of its parts is schematic")
+                          : _("A mean step, %s: its parts are measured, their order schematic (no trace)"),
+                      whole);
     else if (v->from_events || !strcmp(d->job, "allreduce"))
         canvas_format(c, line.row, line.col, line.cols, role, ATTR_BOLD,
                       _("Operation %ld (%ld to %ld): %s; shown: %s"), v->step, d->first_step, d->last_step,

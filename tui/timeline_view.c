@@ -301,6 +301,7 @@ static bool take_events(struct view *v)
     trace_data_free(&v->t.trace);
     v->t.trace = trace;
     v->t.from_events = true;
+    v->t.simulated = run_model_simulated(&v->run);
     begin(&v->t, step);
     if (again && v->t.have && v->t.step == step && row < v->t.shown_count) {
         v->t.begin = (double)v->t.path.begin + from;

@@ -21,6 +21,7 @@ struct timeline_layout {
 struct timeline_view {
     struct trace_data trace;
     bool have, from_events; /* a trace; one made of events */
+    bool simulated;         /* its times are computed */
     bool hops;              /* rows of single messages are shown too */
     int *shown;             /* rows of the trace in order, shown_count of them; owned */
     int shown_count, top;   /* top: the first on the screen */
