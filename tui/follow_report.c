@@ -39,6 +39,25 @@ int follow_columns(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
+/* What its GPU has told of itself last. */
+static void report_gpu(FILE *to, const struct run_rank *r)
+{
+    char used[32], total[32];
+    if (!isfinite(r->util) && !isfinite(r->gpu_used_bytes) && !isfinite(r->power_w))
+        return;
+    fprintf(to, "%5d  GPU", r->rank);
+    if (isfinite(r->util))
+        fprintf(to, "  busy %.0f %%", 100 * r->util);
+    if (isfinite(r->gpu_used_bytes)) {
+        units_show_bytes(r->gpu_used_bytes, used, sizeof used);
+        units_show_bytes(r->gpu_total_bytes, total, sizeof total);
+        fprintf(to, "  memory %s of %s", used, total);
+    }
+    if (isfinite(r->power_w))
+        fprintf(to, "  %.0f W", r->power_w);
+    fputc('\n', to);
+}
+
 static void report_ranks(FILE *to, const struct run_model *m)
 {
     if (m->rank_count == 0)
@@ -65,6 +84,8 @@ static void report_ranks(FILE *to, const struct run_model *m)
         }
         fputc('\n', to);
     }
+    for (int i = 0; i < m->rank_count; i++)
+        report_gpu(to, &m->rank_table[i]);
 }
 
 void follow_simulated(FILE *to, const struct run_model *m)

@@ -193,7 +193,7 @@ static struct run_rank *rank_of(struct run_model *m, int rank)
     memmove(r + 1, r, (size_t)(m->rank_count - 1 - at) * sizeof *r);
     *r = (struct run_rank){.rank = rank};
     r->samples_per_s = r->compute_s = r->comm_s = r->exposed_comm_s = r->data_s = r->rss_bytes = r->util =
-        NAN;
+        r->gpu_used_bytes = r->gpu_total_bytes = r->power_w = NAN;
     return r;
 }
 
@@ -216,6 +216,9 @@ static void fold_rank(struct run_model *m, const struct event_any *event)
     r->data_s = any_number(event, "data_s", r->data_s);
     r->rss_bytes = any_number(event, "rss_bytes", r->rss_bytes);
     r->util = any_number(event, "util", r->util);
+    r->gpu_used_bytes = any_number(event, "gpu_used_bytes", r->gpu_used_bytes);
+    r->gpu_total_bytes = any_number(event, "gpu_total_bytes", r->gpu_total_bytes);
+    r->power_w = any_number(event, "power_w", r->power_w);
     r->straggler = any_true(event, "slow"); /* rank 0 tells (straggler.h) */
 }
 

@@ -24,6 +24,7 @@ struct run_rank {
     double samples_per_s;
     double compute_s, comm_s, exposed_comm_s, data_s; /* smoothed over some ten events */
     double rss_bytes, util;
+    double gpu_used_bytes, gpu_total_bytes, power_w; /* NAN: not told, as util */
     bool straggler; /* computes much longer than the others, who wait for it in the allreduce */
 };
 

@@ -24,7 +24,10 @@ like_cpu() { # NAME OPTION...: the same job on the CPU and on the emulated GPU
 models() {
     like_cpu mlp --ranks 1 "${mlp[@]}"
     like_cpu cnn --ranks 1 --model cnn --data synthetic:1x28x28:10:16 --batch 2 --steps 2
-    like_cpu text_rnn --ranks 1 --model text_rnn --data text-classes --batch 2 --steps 2
+    # text_rnn, but for its 10 000 words, through all of which the emulated Adam would go
+    echo 'return model{embedding{50, 8}, simple_rnn{6, last = true}, dense{1}, input = {tokens = 20}, loss = "bce"}' \
+        >"$scratch/text_rnn.lua"
+    like_cpu text_rnn --ranks 1 --model "$scratch/text_rnn.lua" --data synthetic:20@50:2:32 --batch 4 --steps 4
 }
 ranks() {
     RINGSIDE_EMULATION_DEVICES=1 like_cpu "two ranks on one GPU" --ranks 2 "${mlp[@]}"
@@ -44,6 +47,14 @@ ranks() {
     RINGSIDE_EMULATION_DEVICES=2 expect "an allreduce by NCCL" 0 "$ringside" allreduce --algo ring,nccl --bytes 1K,60000 \
         --iters 2 --check --json
     check "its sums are right" test "$(grep '"algo":"nccl"' <<<"$out" | grep -cE '"error":[0-9.]+e-(0[6-9]|[6-9]),')" = 2
+}
+readings() { # NVML stood for by a library that says 93 %, 12 of 141 GB, and no power
+    mkdir "$scratch/lib"
+    cp "$build/tests/plugins/nvml.so" "$scratch/lib/libnvidia-ml.so.1"
+    expect "readings of the GPU" 0 env LD_LIBRARY_PATH="$scratch/lib:${LD_LIBRARY_PATH:-}" "$ringside" train --threads 1 \
+        --trace 0 --ranks 1 "${mlp[@]}" --device cuda
+    check "in the report" grep -qE '^ +0  GPU  busy 93 %  memory 12 GB of 141 GB$' <<<"$out"
+    check "and in the stream" grep -q '"util":0.93,.*"gpu_used_bytes":12000000000' "$RINGSIDE_HOME"/runs/*/events.jsonl
 }
 refusals() {
     RINGSIDE_EMULATION_MEMORY=33800000 expect "too little memory" 1 train --ranks 2 "${mlp[@]}" --device cuda
@@ -83,6 +94,7 @@ doctor() {
 }
 beside models
 beside ranks
+beside readings
 beside refusals
 beside doctor
 together
