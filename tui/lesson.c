@@ -314,9 +314,14 @@ static const struct key_binding *lesson_footer(void *view)
         return keys;
     const struct key_binding *own = block_keys(l->blocks, l->focus);
     bool answered = block_chosen(l->blocks, l->focus) >= 0;
-    for (int i = 0; !answered && own[i].action && n < LESSON_KEYS - 3; i++)
-        if (own[i].label)
-            l->footer[n++] = own[i];
+    for (int i = 0; !answered && own[i].action && n < LESSON_KEYS - 3; i++) {
+        if (!own[i].label)
+            continue;
+        l->footer[n] = own[i];
+        if (own[i].key == KEY_CODE_ENTER && block_run(l->blocks, l->focus))
+            l->footer[n].label = N_("open run");
+        n++;
+    }
     for (int i = 0; block_more[i].action; i++)
         l->footer[n++] = block_more[i];
     l->footer[n] = (struct key_binding){0, 0, NULL, NULL};

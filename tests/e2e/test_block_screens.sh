@@ -46,6 +46,7 @@ rm -rf "$RINGSIDE_HOME"
 expect "a lesson is done by keys" 0 "$ringside" --open lesson:1 --size 80x45 --script \
     'Tab 3 Enter Tab Enter wait 1 Tab Enter wait 1 Tab Down Enter Tab Down Enter Tab Right Tab Enter until "ring 4 KiB" 30 dump Enter until "Bus bandwidth" dump q End wait 2'
 check "the run says what it measured" grep -qE 'ring 4 KiB: [0-9.]+ [mun]?s' <<<"$out"
+check "Enter then opens its view, and says so" grep -q "Enter open run" <<<"$out"
 check "Enter opens its view" grep -q "Collectives" <<<"$out"
 check "it is a run like any other" [ "$(find "$RINGSIDE_HOME/runs" -maxdepth 1 -name '*block*' | wc -l)" -eq 1 ]
 check "the answers are kept" grep -q '"answer": "14"' "$RINGSIDE_HOME/progress.json"
