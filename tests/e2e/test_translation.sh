@@ -79,3 +79,12 @@ check "it can be chosen in the settings, and holds at once" grep -q "▸ Sprache
 check "and at the next start" grep -q "Letzte Läufe" "$scratch/screen"
 "$ringside" --dump --ascii >"$scratch/screen"
 check "in ASCII too" grep -q "Letzte Laeufe" "$scratch/screen"
+
+# An installed tree that was moved.
+check "it is installed" env -u MAKEFLAGS -u MAKELEVEL make -s install BUILD="$build" PREFIX="$scratch/installed"
+mv "$scratch/installed" "$scratch/moved"
+(
+    unset RINGSIDE_DATA
+    RINGSIDE_HOME=$scratch/other LANGUAGE=de "$scratch/moved/bin/ringside" --dump >"$scratch/screen"
+)
+check "an installed and moved tree speaks German, too" grep -q "Letzte Läufe" "$scratch/screen"

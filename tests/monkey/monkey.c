@@ -30,8 +30,9 @@ struct monkey {
     char **arguments;
     int argument_count;
     long done;
-    int visits[64]; /* by view */
-    double worst_s; /* the longest that a deed took */
+    int visits[64];   /* by view */
+    int followed[64]; /* screens with a selected row that the cursor was on, by view */
+    double worst_s;   /* the longest that a deed took */
 };
 
 static uint32_t draw_number(struct monkey *m)
@@ -117,6 +118,8 @@ static bool cursor_sound(struct monkey *m)
         return wrong(m, "the cursor is outside: row %d, column %d", c->cursor_row, c->cursor_col);
     if (selected >= 0 && !on_it && !app_typing(m->app))
         return wrong(m, "row %d is selected, but the cursor is at row %d", selected, c->cursor_row);
+    for (int i = 0; on_it && view_at(i); i++)
+        m->followed[i] += !strcmp(view_at(i)->name, app_top(m->app));
     return true;
 }
 
@@ -309,6 +312,9 @@ int main(int argc, char **argv)
     printf("# the longest deed took %.0f ms; opened:", m.worst_s * 1000);
     for (int i = 0; view_at(i); i++)
         printf(" %s %d", view_at(i)->name, m.visits[i]);
+    printf("\n# screens on which the cursor was on the selected row:");
+    for (int i = 0; view_at(i); i++)
+        printf(" %s %d", view_at(i)->name, m.followed[i]);
     putchar('\n');
     if (*e.text)
         printf("%s\n", e.text);
