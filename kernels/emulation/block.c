@@ -31,6 +31,7 @@ static struct {
     struct block_thread *current;
     int barrier_result[3];
 
+    pthread_t host_thread;
     struct fiber *host, *idle[EMULATION_MAX_THREADS + 1];
     unsigned idle_count;
 
@@ -390,10 +391,13 @@ void emulation_run(const struct emulation_launch *l)
         pthread_mutex_unlock(&one_at_a_time);
         return;
     }
-    free(machine.host);
-    machine.host = fiber_of_caller();
-    if (!machine.host)
-        abort();
+    if (!machine.host || !pthread_equal(machine.host_thread, pthread_self())) {
+        fiber_free(machine.host);
+        machine.host = fiber_of_caller();
+        machine.host_thread = pthread_self();
+        if (!machine.host)
+            abort();
+    }
     machine.launch = l;
     machine.count = l->block.x * l->block.y * l->block.z;
     machine.counts.launches++;

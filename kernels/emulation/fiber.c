@@ -172,6 +172,7 @@ struct fiber *fiber_of_caller(void)
     if (!f)
         return NULL;
     f->borrowed = true;
+#ifdef FIBER_ASAN /* which wants to know where it is; asking takes long */
     pthread_attr_t attributes;
     void *stack = NULL;
     if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
@@ -179,6 +180,7 @@ struct fiber *fiber_of_caller(void)
         pthread_attr_destroy(&attributes);
     }
     f->stack = stack;
+#endif
     return f;
 }
 

@@ -57,9 +57,9 @@ readings() { # NVML stood for by a library that says 93 %, 12 of 141 GB, and no 
     check "and in the stream" grep -q '"util":0.93,.*"gpu_used_bytes":12000000000' "$RINGSIDE_HOME"/runs/*/events.jsonl
 }
 refusals() {
-    RINGSIDE_EMULATION_MEMORY=33800000 expect "too little memory" 1 train --ranks 2 "${mlp[@]}" --device cuda
+    RINGSIDE_EMULATION_MEMORY=460000 expect "too little memory" 1 train --ranks 2 "${mlp[@]}" --device cuda
     check "rank, host, GPU, what was asked for and what is free" grep -qE \
-        "rank 0 on [^ ]+: GPU 0 \(cuda \(emulation\)\) has no room for .*: 407.1 kB were asked for and .* of its 33.8 MB are free; choose" <<<"$err"
+        "rank 0 on [^ ]+: GPU 0 \(cuda \(emulation\)\) has no room for .*: 407.1 kB were asked for and .* of its 460 kB are free; choose" <<<"$err"
     check "the run has ended" grep -q '"ev":"done".*"ok":false' "$RINGSIDE_HOME"/runs/*/events.jsonl
     expect "a run on the CPU" 0 train --ranks 1 "${mlp[@]}" --device cpu --out "$scratch/before"
     expect "goes on on the GPU" 0 train --resume "$scratch/before" --device cuda --steps 6
