@@ -1,7 +1,7 @@
 /*
  * cluster.c - the cluster view: a simulated cluster's links under load, its simulated queue, and the real batch system here.
  *
- * The argument: NULL, a cluster's name, "queue" or "real". Simulating and asking the batch system go on in threads of their own;
+ * The argument: NULL, a cluster's name or file, "queue" or "real". Simulating and asking the batch system go on in threads of their own;
  * the batch system is asked when its pane is first shown and then at most every QUEUE_REFRESH_S.
  */
 #include "cluster-sim/platform_lua.h"
@@ -285,7 +285,7 @@ static void *cluster_open(struct app *app, const char *argument, struct error *e
     v->asked = (struct link_question){.cluster = "teaching", .algo = "ring", .bytes = BUFFERS[v->buffer]};
     bool pane = argument && (!strcmp(argument, "real") || !strcmp(argument, "queue"));
     if (argument && *argument && !pane)
-        snprintf(v->asked.cluster, sizeof v->asked.cluster, "%.60s", argument);
+        snprintf(v->asked.cluster, sizeof v->asked.cluster, "%s", argument);
     begin_simulating(v);
     if (app_scripted(app) && v->work) {
         background_wait(v->work);

@@ -182,18 +182,48 @@ static int draw_torus(const struct link_load *l, struct canvas *c, struct rect a
     return used;
 }
 
-/* Any other: all links of the network as one strip over several rows. */
-static int draw_links(const struct link_load *l, struct canvas *c, struct rect area)
+/* Links in a list, cell by cell over several rows, below a title; returns the rows used. */
+static int draw_list(const struct link_load *l, struct canvas *c, struct rect area, const char *title,
+                     const int *links, int count)
 {
-    int links = l->platform.network_links, per_row = area.cols, rows = (links + per_row - 1) / per_row;
-    canvas_format(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD, _("%d links of the network"),
-                  links);
-    rows = rows > area.rows - 1 ? area.rows - 1 : rows;
-    for (int r = 0; r < rows; r++) {
-        int first = (int)((long)r * links / rows), last = (int)((long)(r + 1) * links / rows);
-        draw_strip(l, c, area.row + 1 + r, area.col, per_row, (struct strip){first, 1, last - first, 1, 1});
+    int rows = (count + area.cols - 1) / area.cols, most = area.rows - 1;
+    rows = rows > most ? most : rows;
+    if (rows < 1)
+        return 0;
+    canvas_text(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD, title);
+    for (int cell = 0, cells = rows * area.cols < count ? rows * area.cols : count; cell < cells; cell++) {
+        double busy = 0;
+        for (int i = (int)((long)cell * count / cells); i < (int)((long)(cell + 1) * count / cells); i++)
+            busy = fmax(busy, link_load_share(l, links[i]));
+        put_load(c, area.row + 1 + cell / area.cols, area.col + cell % area.cols, busy);
     }
     return rows + 2;
+}
+
+/* Of a dragonfly the links of hosts, those between the routers of a group, those between groups; of any other all as one. */
+static int draw_links(const struct link_load *l, struct canvas *c, struct rect area)
+{
+    const struct platform *p = &l->platform;
+    bool dragonfly = is(p, "dragonfly");
+    int routers = dragonfly ? p->size[1] : 1, groups = dragonfly ? p->size[0] : 1, all = p->network_links,
+        top = area.row;
+    int end[3] = {dragonfly ? 2 * p->ports : all, dragonfly ? 2 * p->ports + groups * routers * routers : all,
+                  all};
+    const char *titles[3] = {dragonfly ? _("Hosts: out of each, into each") : _("Links of the network"),
+                             _("Between the routers of a group"), _("Between groups")};
+    int *links = calloc((size_t)all + 1, sizeof *links);
+    for (int kind = 0; links && kind < 3; kind++) {
+        int count = 0, begin = kind ? end[kind - 1] : 0, side = kind == 1 ? routers : groups;
+        for (int i = begin; i < end[kind]; i++) {
+            int pair = (i - begin) % (side * side);
+            if (kind == 0 || pair / side != pair % side) /* nothing leads to itself */
+                links[count++] = i;
+        }
+        int used = count ? draw_list(l, c, area, titles[kind], links, count) : 0;
+        rect_cut_rows(&area, used < area.rows ? used : area.rows);
+    }
+    free(links);
+    return area.row - top;
 }
 
 /* Inside the nodes, where GPUs or ranks share one: four links each. */
@@ -262,15 +292,23 @@ static void draw_busiest(const struct link_load *l, struct canvas *c, struct rec
     }
 }
 
-static void draw_legend(struct canvas *c, struct rect line)
+static void draw_legend(const struct platform *p, struct canvas *c, struct rect line)
 {
     int col = line.col, end = line.col + line.cols;
+    bool utf8 = c->utf8;
     col += canvas_text(c, line.row, col, end - col, ROLE_MUTED, 0, _("busy:")) + 1;
     for (int i = 0; i <= 8; i++)
         put_load(c, line.row, col++, i ? (i - 0.5) / 8 : 0);
-    canvas_format(c, line.row, col, end - col, ROLE_MUTED, 0,
-                  _(" 0 to 100%%   %s out of hosts %s into %s to spines %s from"), c->utf8 ? "→" : ">",
-                  c->utf8 ? "←" : "<", c->utf8 ? "↑" : "^", c->utf8 ? "↓" : "v");
+    col += canvas_text(c, line.row, col, end - col, ROLE_MUTED, 0, _(" 0 to 100%   "));
+    if (is(p, "fattree"))
+        canvas_format(c, line.row, col, end - col, ROLE_MUTED, 0,
+                      _("%s out of hosts %s into %s to spines %s from"), utf8 ? "→" : ">", utf8 ? "←" : "<",
+                      utf8 ? "↑" : "^", utf8 ? "↓" : "v");
+    else if (is(p, "switch"))
+        canvas_format(c, line.row, col, end - col, ROLE_MUTED, 0, _("%s out of hosts %s into"),
+                      utf8 ? "→" : ">", utf8 ? "←" : "<");
+    else if (is(p, "torus"))
+        canvas_text(c, line.row, col, end - col, ROLE_MUTED, 0, _("of each node its busiest link"));
 }
 
 /* What bounds it, how it was worked out, what is left out: as much as there is room for. */
@@ -295,7 +333,7 @@ void cluster_draw_network(const struct link_load *l, struct canvas *c, struct re
     const struct platform *p = &l->platform;
     draw_head(l, c, rect_cut_rows(&area, area.rows >= 8 ? 2 : 1));
     if (area.rows >= 12) {
-        draw_legend(c, rect_cut_rows(&area, -1));
+        draw_legend(p, c, rect_cut_rows(&area, -1));
         area = draw_why(l, c, area);
         rect_cut_rows(&area, 1);
     }

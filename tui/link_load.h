@@ -11,7 +11,7 @@
 #include "cluster-sim/collective.h"
 
 struct link_question {
-    char cluster[64]; /* of exercises/clusters */
+    char cluster[256]; /* of exercises/clusters, or a file */
     char algo[32];
     int ranks;     /* 0: as many as the cluster has, at most LINK_RANKS_MOST */
     double bytes;  /* of the buffer; of a training step: ignored */

@@ -433,6 +433,18 @@ static void ring_act(void *view, struct app *app, int action)
     v->frame = -1;
 }
 
+/* The wheel goes from round to round. */
+static bool ring_click(void *view, struct app *app, int row, int col, enum mouse what)
+{
+    struct ring_view *v = view;
+    (void)app, (void)row, (void)col;
+    if (what != MOUSE_WHEEL_UP && what != MOUSE_WHEEL_DOWN)
+        return false;
+    stand_at(v, v->round + (what == MOUSE_WHEEL_DOWN ? 1 : -1));
+    v->frame = -1;
+    return true;
+}
+
 /* Why there is nothing to see, and what to do. */
 static const char *nothing(struct ring_view *v)
 {
@@ -512,6 +524,7 @@ const struct view_class view_ring = {
     .keys = ring_keys,
     .open = ring_open,
     .act = ring_act,
+    .click = ring_click,
     .tick = ring_tick,
     .draw = ring_view_draw,
     .title = ring_title,

@@ -38,6 +38,8 @@ screen cluster-ascii 80x24 cluster:teaching "a a a" "$none" --ascii
 screen cluster-training 80x24 cluster:teaching "m" "$none"
 screen cluster-large 160x45 cluster:cpu-omnipath "n n" "$none"
 screen cluster-switch 80x24 cluster:horovod-benchmark "A" "$none"
+screen cluster-torus 80x24 cluster:tests/fixtures/clusters/torus.lua "" "$none"
+screen cluster-dragonfly 80x24 cluster:tests/fixtures/clusters/dragonfly.lua "a a a a a" "$none"
 screen cluster-unknown 80x24 cluster:nowhere "" "$none"
 screen cluster-queue-80x24 80x24 cluster:queue "Right Right" "$none"
 screen cluster-queue-160x45 160x45 cluster:queue "" "$none"
