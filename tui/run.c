@@ -90,8 +90,10 @@ static const struct key_binding run_keys[] = {
     {'>', ACT_FASTER, NULL, N_("a replay: faster or slower")},
     {'<', ACT_SLOWER, NULL, N_("a replay: faster or slower")},
     {'p', ACT_PAUSE, NULL, N_("a replay: pause, and go on")},
-    {KEY_CODE_UP, ACT_UP, NULL, N_("samples: an earlier or later evaluation; else move in a list")},
-    {KEY_CODE_DOWN, ACT_DOWN, NULL, N_("samples: an earlier or later evaluation; else move in a list")},
+    {KEY_CODE_UP, ACT_UP, NULL,
+     N_("samples: an earlier or later evaluation; else move in a list, of ranks or runs")},
+    {KEY_CODE_DOWN, ACT_DOWN, NULL,
+     N_("samples: an earlier or later evaluation; else move in a list, of ranks or runs")},
     {KEY_CODE_ENTER, ACT_FULL, NULL,
      N_("open the selected run that a script has started; else the pane alone, or all panes")},
     {KEY_CODE_ESCAPE, ACT_ESCAPE, NULL, N_("take the cursor and the zoom away; else back")},
@@ -270,7 +272,7 @@ static bool has_pane(const struct run_view *v, enum run_pane pane)
 static void change_pane(struct run_view *v, int by)
 {
     do
-        v->pane = (enum run_pane)(((int)v->pane + by + PANE_COUNT) % PANE_COUNT);
+        v->pane = (enum run_pane)(((int)v->pane + by + PANE_COUNT) % PANE_COUNT), v->scroll = 0;
     while (!has_pane(v, v->pane));
 }
 
@@ -532,7 +534,7 @@ static void run_act(void *view, struct app *app, int action)
             break;
         if (v->selected + 1 < v->m.child_count)
             v->selected++;
-        else
+        else if (v->pane != PANE_RANKS || v->scroll + 1 < v->m.rank_count)
             v->scroll++;
         break;
     case ACT_FULL:

@@ -90,6 +90,20 @@ static void share_text(double part, double whole, char text[8])
         snprintf(text, 8, "   -");
 }
 
+/* Those that find no room; slow ones among them are not to be missed. */
+static void draw_more_ranks(const struct run_model *m, int from, struct canvas *c, struct rect row)
+{
+    char text[96];
+    int more = m->rank_count - from, slow = 0;
+    for (int i = from; i < m->rank_count; i++)
+        slow += m->rank_table[i].straggler;
+    if (slow)
+        snprintf(text, sizeof text, _("and %d more ranks, %d of them slow"), more, slow);
+    else
+        snprintf(text, sizeof text, _("and %d more ranks"), more);
+    canvas_text(c, row.row, row.col, row.cols, slow ? ROLE_WARN : ROLE_MUTED, 0, text);
+}
+
 void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
@@ -114,11 +128,14 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
     canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", _("comp"), _("comm"), _("data"));
     if (memory)
         canvas_format(c, area.row, at + 25, memory, ROLE_MUTED, 0, "%*s", memory, _("memory"));
-    for (int i = 0; i < m->rank_count && i + 1 < area.rows; i++) {
-        const struct run_rank *r = &m->rank_table[i];
+    int room = area.rows - 1, skip = v->pane == PANE_RANKS ? v->scroll : 0;
+    skip = skip > m->rank_count - room ? m->rank_count - room : skip;
+    skip = skip < 0 ? 0 : skip;
+    for (int i = 0; i < m->rank_count - skip && i < room; i++) {
+        const struct run_rank *r = &m->rank_table[skip + i];
         int row = area.row + 1 + i;
-        if (i + 2 == area.rows && m->rank_count > i + 1) {
-            canvas_format(c, row, col, area.cols, ROLE_MUTED, 0, _("and %d more ranks"), m->rank_count - i);
+        if (i + 1 == room && m->rank_count > skip + i + 1) {
+            draw_more_ranks(m, skip + i, c, (struct rect){row, col, 1, area.cols});
             break;
         }
         enum role role = r->straggler ? ROLE_WARN : ROLE_TEXT;

@@ -141,15 +141,17 @@ bool run_click(struct run_view *v, int row, int col, double zoom)
 }
 
 /* The value at the cursor: of the sample nearest to it, whose step is *x. NaN: the curve does not reach there. */
-static double at_cursor(const struct run_view *v, const struct run_series *s, double *x)
+static double at_cursor(const struct run_view *v, enum run_curve curve, const struct run_series *s, double *x)
 {
     int i = run_series_nearest(s, v->cursor);
     if (i < 0)
         return NAN;
-    double reach = fmax((double)s->stride, 0.02 * (v->steps.hi - v->steps.lo));
-    bool few = s == &v->m.eval_accuracy || s->count < 64;
+    /* As far as its neighbour is, but not beyond the curve's ends; evaluations stand for all steps around them. */
+    double reach = fmax((double)s->stride, 0.01 * (v->steps.hi - v->steps.lo));
+    if (i > 0)
+        reach = fmax(reach, s->x[i] - s->x[i - 1]);
     *x = s->x[i];
-    return few || fabs(s->x[i] - v->cursor) <= reach ? s->y[i] : NAN;
+    return curve == CURVE_ACCURACY || fabs(s->x[i] - v->cursor) <= reach ? s->y[i] : NAN;
 }
 
 /* --- axes ----------------------------------------------------------------------------------------------------------- */
@@ -250,7 +252,7 @@ static void draw_pair(struct run_view *v, struct canvas *c, struct rect inside, 
     double step;
     struct plot_series lines[2];
     for (int i = 0; i < 2; i++) {
-        value_text(curve, at_cursor(v, pair[i], &step), value, sizeof value);
+        value_text(curve, at_cursor(v, CURVE_LOSS, pair[i], &step), value, sizeof value);
         if (v->has_cursor)
             snprintf(text[i], sizeof text[i], "%s %s", names[i], value);
         else
@@ -274,7 +276,7 @@ static void draw_lines(struct run_view *v, struct canvas *c, struct rect inside,
         const struct run_model *of = i >= 0 ? v->overlays[i] : curve == CURVE_ACCURACY ? &v->m : run_shown(v);
         const struct run_series *s = curve_of(of, curve);
         double x = v->cursor;
-        value_text(curve, at_cursor(v, s, &x), values[count], sizeof values[count]);
+        value_text(curve, at_cursor(v, curve, s, &x), values[count], sizeof values[count]);
         if (i < 0 && curve == CURVE_ACCURACY) /* evaluations are far between: say which one */
             step = x;
         series[count] = line_of(v->has_cursor && v->overlay_count ? values[count] : NULL, s);
@@ -405,7 +407,7 @@ static void draw_time_key(const struct run_view *v, struct canvas *c, struct rec
                              isfinite(v->m.exposed_comm_s) ? v->m.exposed_comm_s : v->m.comm_s, v->m.data_s};
     double value[3], whole = 0, step;
     for (int i = 0; i < 3; i++) {
-        value[i] = v->has_cursor ? at_cursor(v, parts[i], &step) : latest[i];
+        value[i] = v->has_cursor ? at_cursor(v, CURVE_SPEED, parts[i], &step) : latest[i];
         value[i] = isfinite(value[i]) ? value[i] : 0;
         whole += value[i];
     }
