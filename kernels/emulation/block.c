@@ -23,6 +23,7 @@ struct shared_array {
 
 static struct {
     uint64_t random;
+    bool seeded;
     struct block_thread threads[EMULATION_MAX_THREADS];
     struct block_warp warps[EMULATION_MAX_WARPS];
     unsigned count, gone, at_barrier;
@@ -140,6 +141,14 @@ static unsigned draw_below(unsigned n)
 void emulation_seed(uint64_t seed)
 {
     machine.random = seed;
+    machine.seeded = true;
+}
+
+static void seed_once(void)
+{
+    const char *text = getenv("RINGSIDE_EMULATION_SEED");
+    if (!machine.seeded)
+        emulation_seed(text ? strtoull(text, NULL, 10) : 1);
 }
 
 struct block_thread *block_current(void)
@@ -398,6 +407,7 @@ void emulation_run(const struct emulation_launch *l)
         if (!machine.host)
             abort();
     }
+    seed_once();
     machine.launch = l;
     machine.count = l->block.x * l->block.y * l->block.z;
     machine.counts.launches++;
