@@ -2,7 +2,7 @@
  * exercise_draw.c - the exercise view on the screen.
  *
  * From 140 columns task and results stand beside the learner's file. At 80 x 24 the task or the file is above the
- * results (Tab changes which), so that both keep 76 columns. Below that one pane fills the window. From 120 columns a run
+ * results (Tab changes which), so that both keep 76 columns; in a high window both are. Below that one pane fills the window. From 120 columns a run
  * that the exercise has started takes the right half.
  */
 #include "tui/exercise_view.h"
@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Rows above the results from which task and file are shown both, one above the other. */
+enum { BOTH_FROM = 30 };
 
 static void clamp_scroll(int *scroll, int lines, int rows)
 {
@@ -275,7 +278,12 @@ void exercise_draw(struct exercise_view *v, struct app *app, struct canvas *c, s
     int rows = results_rows(v, area.cols - 4) + 2;
     int most = v->pane == PANE_CHECKS ? area.rows * 60 / 100 : area.rows / 2;
     struct rect below = rect_cut_rows(&area, -(rows < most ? rows : most));
-    if (v->top == PANE_CODE)
+    if (area.rows >= BOTH_FROM) {
+        rows = task_rows(v, area.cols - 4) + 2;
+        most = area.rows / 2;
+        draw_task(v, c, rect_cut_rows(&area, rows < most ? rows : most));
+        draw_code(v, c, area);
+    } else if (v->top == PANE_CODE)
         draw_code(v, c, area);
     else
         draw_task(v, c, area);

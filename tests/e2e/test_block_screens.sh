@@ -39,6 +39,7 @@ screen blocks-ring-ascii 80x24 "Tab Tab Tab Tab Tab Tab Right Right" --ascii
 screen blocks-end-80x24 80x24 "End"
 screen blocks-contents 80x24 "Space m Home c Down"
 screen blocks-marked 80x24 "Space m Home c Down Enter"
+screen blocks-clicked 80x24 "click 10,32 Enter"
 screen blocks-leaves 80x24 "Tab Esc Esc"
 
 # A whole lesson by keys: commit, start a real run and wait for it, look at its view, answer the quiz, read to the end.
