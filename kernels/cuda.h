@@ -147,6 +147,7 @@ bool cuda_multiply_rounded(struct cuda *cuda, const struct cuda_product *p, stru
 bool cuda_input_new(struct stage *s, struct error *e);
 void cuda_input_free(struct stage *s);
 void *cuda_input_data(struct stage *s);
+bool cuda_input_complete(struct stage *s, struct error *e);
 /* Sends a batch that input_data was asked for since the last one on its way; nothing where there is none. */
 bool cuda_input_send(struct stage *s, struct error *e);
 /* Sets cuda->step: seed, step and place of the batch (dropout), and how many samples count (losses; < 0: as it is). */

@@ -288,6 +288,7 @@ static const struct backend_ops cuda_ops = {
     .stage_new = stage_new,
     .stage_free = stage_free,
     .input_data = cuda_input_data,
+    .input_complete = cuda_input_complete,
     .forward = forward,
     .backward = backward,
     .loss = cuda_loss,

@@ -15,7 +15,8 @@ struct cuda_input {
     cudaEvent_t sent[TURNS]; /* the copy is done: the host may fill its buffer again */
     cudaEvent_t used[TURNS]; /* the batch has been read: the next may be copied over it */
     int turn;                /* the buffer handed out last */
-    bool fresh;              /* and not sent yet */
+    bool fresh;              /* and not taken in yet */
+    bool travels;            /* and on its way already */
 };
 
 static size_t input_bytes(const struct stage *s)
@@ -57,11 +58,27 @@ void cuda_input_free(struct stage *s)
 void *cuda_input_data(struct stage *s)
 {
     struct cuda_input *in = s->input;
-    if (!in->fresh)
+    if (!in->fresh || in->travels)
         in->turn = (in->turn + 1) % TURNS;
     in->fresh = true;
+    in->travels = false;
     cudaEventSynchronize(in->sent[in->turn]);
     return in->host[in->turn].data;
+}
+
+bool cuda_input_complete(struct stage *s, struct error *e)
+{
+    struct cuda_input *in = s->input;
+    struct cuda *cuda = s->cuda;
+    int turn = in->turn;
+    if (!in->fresh || in->travels)
+        return true;
+    in->travels = true;
+    return cuda_ok(cudaStreamWaitEvent(cuda->uploads, in->used[turn], 0), "waiting for a batch", e) &&
+           cuda_ok(cudaMemcpyAsync(in->device[turn], in->host[turn].data, input_bytes(s),
+                                   cudaMemcpyHostToDevice, cuda->uploads),
+                   "copying a batch to the GPU", e) &&
+           cuda_ok(cudaEventRecord(in->sent[turn], cuda->uploads), "recording an event", e);
 }
 
 bool cuda_input_send(struct stage *s, struct error *e)
@@ -71,15 +88,10 @@ bool cuda_input_send(struct stage *s, struct error *e)
     int turn = in->turn;
     if (!in->fresh)
         return true;
-    in->fresh = false;
-    bool ok = cuda_ok(cudaStreamWaitEvent(cuda->uploads, in->used[turn], 0), "waiting for a batch", e) &&
-              cuda_ok(cudaMemcpyAsync(in->device[turn], in->host[turn].data, input_bytes(s),
-                                      cudaMemcpyHostToDevice, cuda->uploads),
-                      "copying a batch to the GPU", e) &&
-              cuda_ok(cudaEventRecord(in->sent[turn], cuda->uploads), "recording an event", e) &&
-              cuda_ok(cudaStreamWaitEvent(cuda->stream, in->sent[turn], 0), "waiting for a batch", e);
-    if (!ok)
+    if (!cuda_input_complete(s, e) ||
+        !cuda_ok(cudaStreamWaitEvent(cuda->stream, in->sent[turn], 0), "waiting for a batch", e))
         return false;
+    in->fresh = in->travels = false;
     if (s->channels_last)
         kernel_to_channels_last(in->device[turn], s->value, s->spec.batch, s->spec.out.channels,
                                 s->spec.out.height * s->spec.out.width, false, cuda->stream);

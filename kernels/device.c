@@ -155,9 +155,7 @@ static void uuid_text(const unsigned char *bytes, char text[48])
 bool device_info(int device, struct gpu_device *info, struct error *e)
 {
     struct cudaDeviceProp p;
-    int before = 0;
     *info = (struct gpu_device){0};
-    cudaGetDevice(&before);
     if (!cuda_ok(cudaGetDeviceProperties(&p, device), "asking for its properties", e) ||
         !cuda_ok(cudaSetDevice(device), "choosing it", e))
         return false;
@@ -166,7 +164,5 @@ bool device_info(int device, struct gpu_device *info, struct error *e)
     info->major = p.major;
     info->minor = p.minor;
     info->processors = p.multiProcessorCount;
-    bool ok = cuda_ok(cudaMemGetInfo(&info->free_bytes, &info->memory_bytes), "asking for its memory", e);
-    cudaSetDevice(before);
-    return ok;
+    return cuda_ok(cudaMemGetInfo(&info->free_bytes, &info->memory_bytes), "asking for its memory", e);
 }

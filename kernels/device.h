@@ -21,7 +21,7 @@ void *device_memory_new(size_t bytes, const char *what, struct error *e);
 /* The same of the host, pinned, so that copies can go on beside what is computed. */
 void *device_pinned_new(size_t bytes, const char *what, struct error *e);
 
-/* As of struct gpu_plugin. */
+/* As of struct gpu_plugin. device_info leaves that device chosen: going back would occupy another one, too. */
 int device_count(struct error *e);
 bool device_info(int device, struct gpu_device *info, struct error *e);
 

@@ -107,6 +107,8 @@ struct backend_ops {
      * anew for each batch: a backend may have two of them, and copy one while it computes on the other.
      */
     void *(*input_data)(struct stage *input);
+    /* The batch there is complete: it may begin to travel. NULL, or not called: it does with the next forward pass. */
+    bool (*input_complete)(struct stage *input, struct error *e);
 
     bool (*forward)(struct stage *s, const struct pass_context *c, struct error *e);
     /* Overwrites the stage's part of c->gradients. The gradient of its output is there already. */
@@ -123,7 +125,8 @@ struct backend_ops {
      * A step's passes as one piece of work that is recorded once and then started as a whole (a CUDA graph). NULL: the
      * backend has no such thing. Between the two calls come forward of each stage, loss with a scale above 0 (whose sums are
      * not there yet) and backward of each stage, always with the same buffers; step, first_row and the batch may change. Where
-     * *replayed they are left out: all that is on its way already. record_end tells what the loss came to.
+     * *replayed they are left out: all that is on its way already. record_end tells what the loss came to. Before it, the
+     * host may ask for the next batch's input_data.
      */
     bool (*record_begin)(struct backend *b, struct stage *last, const struct pass_context *c,
                          const struct targets *targets, bool *replayed, struct error *e);

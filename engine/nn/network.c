@@ -297,6 +297,12 @@ void *network_input(struct network *n)
     return n->input;
 }
 
+bool network_input_complete(struct network *n, struct error *e)
+{
+    const struct backend_ops *ops = n->backend->ops;
+    return !ops->input_complete || ops->input_complete(n->stages[0], e);
+}
+
 struct stage *network_output(const struct network *n)
 {
     return n->stages[n->stage_count - 1];
@@ -386,15 +392,18 @@ bool network_gradients(struct network *n, const struct targets *targets, double 
            network_backward(n, e);
 }
 
-bool network_gradients_recorded(struct network *n, const struct targets *targets, double scale,
-                                struct loss_sum *sum, struct error *e)
+bool network_gradients_start(struct network *n, const struct targets *targets, double scale, struct error *e)
 {
-    const struct backend_ops *ops = n->backend->ops;
     struct loss_sum later;
     bool replayed;
-    return ops->record_begin(n->backend, network_output(n), context(n, true), targets, &replayed, e) &&
-           (replayed || network_gradients(n, targets, scale, &later, e)) &&
-           ops->record_end(n->backend, sum, e);
+    return n->backend->ops->record_begin(n->backend, network_output(n), context(n, true), targets, &replayed,
+                                         e) &&
+           (replayed || network_gradients(n, targets, scale, &later, e));
+}
+
+bool network_gradients_finish(struct network *n, struct loss_sum *sum, struct error *e)
+{
+    return n->backend->ops->record_end(n->backend, sum, e);
 }
 
 static bool all_finite(const float *x, size_t n)

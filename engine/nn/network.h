@@ -91,11 +91,14 @@ bool network_evaluate(struct network *n, const struct targets *targets, struct l
 bool network_gradients(struct network *n, const struct targets *targets, double scale, struct loss_sum *sum,
                        struct error *e);
 /*
- * The same, recorded by the backend at the first call and started as a whole at each later one, where it has record_begin: with the
- * same scale and no hook, and no layer that looks across ranks.
+ * The same in two parts, recorded by the backend at the first call and started as a whole at each later one, where it has record_begin:
+ * with the same scale and no hook, and no layer that looks across ranks. In between the host may fill in the next batch, but not
+ * the targets.
  */
-bool network_gradients_recorded(struct network *n, const struct targets *targets, double scale,
-                                struct loss_sum *sum, struct error *e);
+bool network_gradients_start(struct network *n, const struct targets *targets, double scale, struct error *e);
+bool network_gradients_finish(struct network *n, struct loss_sum *sum, struct error *e);
+/* Of the batch that network_input gave: it is complete, and may travel to where it is computed with. */
+bool network_input_complete(struct network *n, struct error *e);
 /* Backward alone, after a forward pass in training and write_gradient or loss on the last stage. */
 bool network_backward(struct network *n, struct error *e);
 

@@ -24,14 +24,33 @@ static bool is_last(const struct trainer *tr, int part)
     return part == tr->t->accumulate - 1;
 }
 
-/* All of a step's passes in one go. Where the loss is no number, forward alone is done again and looked at. */
+/*
+ * While the GPU computes: the batch of the next step, where one comes for certain and no test before it, which would want the
+ * network's input.
+ */
+static bool fetch_ahead(struct trainer *tr, struct error *e)
+{
+    long next = tr->step + 1;
+    double hidden_s = 0;
+    if (next % tr->order.steps_per_epoch == 0 || next == tr->total_steps)
+        return true;
+    tr->fetched = loader_next(tr->loader, network_input(tr->network), tr->next_classes, &hidden_s, e) &&
+                  network_input_complete(tr->network, e);
+    return tr->fetched;
+}
+
+/*
+ * All of a step's passes in one go. Where the loss is no number, forward alone is done again, with the batch that is at hand, and
+ * looked at.
+ */
 static bool recorded_batch(struct trainer *tr, const struct targets *targets, double *loss, struct error *e)
 {
     struct network *n = tr->network;
     struct loss_sum sum;
     activity_enter(tr->activity, ACTIVITY_BACKWARD, tr->step + 1);
     int64_t began = trace_now(tr->lane);
-    if (!network_gradients_recorded(n, targets, 1 / tr->global_rows, &sum, e))
+    if (!network_gradients_start(n, targets, 1 / tr->global_rows, e) || !fetch_ahead(tr, e) ||
+        !network_gradients_finish(n, &sum, e))
         return false;
     trace_span(tr->lane, began, TRACE_COMPUTE, tr->recorded_name);
     *loss = sum.loss;
@@ -79,6 +98,15 @@ static bool one_batch(struct trainer *tr, int part, double *loss, struct error *
     return network_backward(n, e);
 }
 
+static bool take_fetched(struct trainer *tr)
+{
+    int32_t *classes = tr->classes;
+    tr->classes = tr->next_classes;
+    tr->next_classes = classes;
+    tr->fetched = false;
+    return true;
+}
+
 static bool next_batch(struct trainer *tr, void *input, int32_t *classes, double *data_s, struct error *e)
 {
     int64_t began = trace_now(tr->lane);
@@ -123,8 +151,9 @@ static bool local_gradients(struct trainer *tr, double *data_s, struct error *e)
     if (tr->reproducible)
         return shard_gradients(tr, data_s, e);
     for (int part = 0; part < tr->t->accumulate; part++) {
-        if (!next_batch(tr, network_input(tr->network), tr->classes, data_s, e) ||
-            !one_batch(tr, part, &loss, e))
+        bool there = tr->fetched ? take_fetched(tr)
+                                 : next_batch(tr, network_input(tr->network), tr->classes, data_s, e);
+        if (!there || !one_batch(tr, part, &loss, e))
             return false;
         int64_t began = trace_now(tr->lane);
         if (!tr->part)

@@ -62,14 +62,16 @@ struct trainer {
     struct reducer *reducer; /* which does it; NULL: a gan's two networks have one allreduce each */
     float
         *part; /* where a batch's gradient is computed that is added to others, of the backend; NULL: there */
-    bool records;       /* a step's passes are the same each time and can be recorded (backend.h) */
-    int32_t *classes;   /* of a batch */
-    int samples;        /* of this rank in a step: batch × accumulate */
-    long global_batch;  /* of all ranks */
-    double trained;     /* samples in this run so far, of all ranks, in global batches */
-    int readers;        /* ranks that have samples in this step; the others join */
-    double global_rows; /* the loss is the mean over them: of a sequence, one a step */
-    long total_steps;   /* 0: bounded by time */
+    int32_t *next_classes; /* of one that was fetched while a step went on */
+    bool fetched;          /* there is such a batch, in the network's input */
+    bool records;          /* a step's passes are the same each time and can be recorded (backend.h) */
+    int32_t *classes;      /* of a batch */
+    int samples;           /* of this rank in a step: batch × accumulate */
+    long global_batch;     /* of all ranks */
+    double trained;        /* samples in this run so far, of all ranks, in global batches */
+    int readers;           /* ranks that have samples in this step; the others join */
+    double global_rows;    /* the loss is the mean over them: of a sequence, one a step */
+    long total_steps;      /* 0: bounded by time */
 
     /* step_trace.c */
     struct tracing *tracing; /* NULL: nothing is recorded */

@@ -77,7 +77,7 @@ static struct walled {
     struct stage *recorded; /* whose network */
     struct call calls[CALLS];
     int call_count;
-    bool recording;
+    bool recording, replays; /* replays: at record_end, with the batch that record_begin found */
     struct pass_context context;
     struct targets targets;
     struct pending_sum sums[SUMS];
@@ -252,15 +252,21 @@ static struct pass_context inside(const struct pass_context *c)
     return real;
 }
 
-static bool do_forward(struct stage *s, const struct pass_context *c, struct error *e)
+static void take_input(const struct stage *s)
 {
-    struct pass_context real = inside(c);
     for (int i = 0; i < CONSUMERS; i++)
         if (w.consumers[i].stage == s && w.consumers[i].input->fresh) {
             struct input *in = w.consumers[i].input;
             memcpy(w.ops->input_data(in->stage), in->place[in->turn], in->bytes);
             in->fresh = false;
         }
+}
+
+static bool do_forward(struct stage *s, const struct pass_context *c, struct error *e)
+{
+    struct pass_context real = inside(c);
+    if (!w.replays)
+        take_input(s);
     return w.ops->forward(s, &real, e);
 }
 
@@ -280,6 +286,7 @@ static bool forward(struct stage *s, const struct pass_context *c, struct error 
 {
     if (!w.recording)
         return do_forward(s, c, e);
+    take_input(s);
     keep((struct call){.kind = CALL_FORWARD, .stage = s});
     return true;
 }
@@ -317,6 +324,8 @@ static bool record_begin(struct backend *b, struct stage *last, const struct pas
     w.recording = !*replayed;
     if (w.recording)
         w.call_count = 0;
+    for (int i = 0; *replayed && i < w.call_count; i++)
+        take_input(w.calls[i].stage);
     w.recorded = last;
     w.context = *c;
     w.targets = *targets;
@@ -328,12 +337,14 @@ static bool record_end(struct backend *b, struct loss_sum *sum, struct error *e)
     (void)b;
     w.recording = false;
     bool ok = w.recorded != NULL;
+    w.replays = true;
     for (int i = 0; ok && i < w.call_count; i++) {
         const struct call *c = &w.calls[i];
         ok = c->kind == CALL_FORWARD    ? do_forward(c->stage, &w.context, e)
              : c->kind == CALL_BACKWARD ? do_backward(c->stage, &w.context, e)
                                         : w.ops->loss(c->stage, c->loss, &w.targets, c->scale, sum, NULL, e);
     }
+    w.replays = false;
     return ok;
 }
 
