@@ -138,7 +138,12 @@ void run_draw_sim(struct run_view *v, struct canvas *c, struct rect area)
                   _("Simulated (network: %s), without incast, PFC, congestion control."),
                   *m->tier ? m->tier : "-");
     rect_cut_rows(&area, 1);
-    if (v->pane == PANE_SPEED) {
+    area = run_draw_overlays(v, c, area);
+    if (v->pane == PANE_TIME) {
+        run_draw_time(v, c, area);
+    } else if (v->pane == PANE_SCALING) {
+        run_draw_scaling(v, c, area);
+    } else if (v->pane == PANE_SPEED) {
         run_fit_axes(v);
         run_draw_curve(v, c, area, CURVE_SPEED);
     } else if (v->pane == PANE_RANKS) {
