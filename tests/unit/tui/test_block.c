@@ -295,6 +295,40 @@ static void test_every_figure_at_every_width(void **state)
     block_set_free(set);
 }
 
+/* Damaged text is refused with a sentence or shown; nothing worse. */
+static void test_damaged_blocks(void **state)
+{
+    (void)state;
+    static const char whole[] = QUIZ WAYS
+        "```plot\nx: N\nfrom: 2\nto: 64\ny: 2*(N-1)/N = ring\npoints: 2 1, 4 1.5 = counted\nlog: both\n```\n"
+        "```figure\nshow: ring\nranks: 3\n```\n```figure\nshow: boxes\nrow: a; b | c\nlink: d\nrow: e\n```\n"
+        "```run r\ncommand: train --ranks 2 --steps 5\n```\n```run s\ntitle: t\n\nlocal x = "
+        "1\nprint(x)\n```\n";
+    srand(11);
+    for (int round = 0; round < 400; round++) {
+        char text[sizeof whole];
+        memcpy(text, whole, sizeof whole);
+        for (int n = 1 + rand() % 4; n > 0; n--) {
+            size_t length = strlen(text), at = (size_t)rand() % length, cut = (size_t)rand() % 12;
+            static const char odd[] = "\n:|-> 9x`;";
+            if (rand() % 2 && at + cut < length)
+                memmove(text + at, text + at + cut, length - at - cut + 1);
+            else
+                text[at] = odd[(size_t)rand() % (sizeof odd - 1)];
+        }
+        struct block_set *set = set_of(text);
+        for (int i = 0; i < block_count(set); i++) {
+            const char *error = block_error(set, i);
+            if (error)
+                assert_memory_equal(error, "line ", 5);
+            char *shown = drawn(set, i, 60, true);
+            assert_true(*shown != '\0');
+            free(shown);
+        }
+        block_set_free(set);
+    }
+}
+
 /* Without its first rows: what is left is what a whole drawing has there. */
 static void test_a_block_is_clipped(void **state)
 {
@@ -351,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_the_ring_has_the_numbers_of_the_example),
         cmocka_unit_test(test_every_figure_at_every_width),
+        cmocka_unit_test(test_damaged_blocks),
         cmocka_unit_test(test_a_block_is_clipped),
         cmocka_unit_test(test_plain_text_holds_no_answer),
     };
