@@ -23,6 +23,8 @@ lint_sees "a line that is too long" '5s/$/ xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 lint_sees "a link that leads nowhere" '5s/$/ [x](99-nothing.md)/' lessons/en/01-welcome.md
 lint_sees "a title that is not the course's" '1s/.*/# Something else/' lessons/en/04-ring-allreduce.md
 lint_sees "a code block that is not closed" '$a ```' lessons/en/02-first-training.md
+lint_sees "a live block that is none" 's/^scale: .*/scale: 3 2 1/' lessons/en/01-welcome.md
+lint_sees "a lesson without a quiz" 's/^```quiz .*/```/' lessons/en/01-welcome.md
 lint_sees "a lesson that requires what is not there" 's/"01-welcome" },/"00-nothing" },/' lessons/course.lua
 mv "$scratch/course/exercises/04-ring-allreduce/hints.md" "$scratch/saved"
 expect "lint: an exercise without hints" 1 tests/check/course "$scratch/course"
