@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "engine/base/timing.h"
+#include "tui/axis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,6 +141,64 @@ static void free_run(struct compare_run *run)
         free(run->settings[i].value);
     }
     free(run->settings);
+    free(run->cases);
+}
+
+static bool take_cases(struct compare_run *run, const struct run_model *m)
+{
+    if (!m->collective_count)
+        return true;
+    run->cases = calloc((size_t)m->collective_count, sizeof *run->cases);
+    if (!run->cases)
+        return false;
+    for (int i = 0; i < m->collective_count; i++) {
+        const struct run_collective *k = &m->collectives[i];
+        struct compare_case *of = &run->cases[run->case_count++];
+        char bytes[24];
+        format_bytes(k->bytes, bytes, sizeof bytes);
+        snprintf(of->name, sizeof of->name, "%s, %s", k->algo, bytes);
+        of->time_s = k->time_s;
+    }
+    return true;
+}
+
+static const struct compare_case *case_of(const struct compare_run *run, const char *name)
+{
+    for (int i = 0; i < run->case_count; i++)
+        if (!strcmp(run->cases[i].name, name))
+            return &run->cases[i];
+    return NULL;
+}
+
+const char *compare_case_name(const struct comparison *c, int index)
+{
+    for (int r = 0; r < c->run_count; r++)
+        for (int i = 0; i < c->runs[r].case_count; i++) {
+            const char *name = c->runs[r].cases[i].name;
+            bool told = case_of(&c->runs[r], name) != &c->runs[r].cases[i];
+            for (int before = 0; before < r && !told; before++)
+                told = case_of(&c->runs[before], name) != NULL;
+            if (!told && index-- == 0)
+                return name;
+        }
+    return NULL;
+}
+
+struct interval compare_case_time(const struct comparison *c, int group, const char *name)
+{
+    struct interval none = {NAN, NAN, 0};
+    double *values = calloc((size_t)c->run_count + 1, sizeof *values);
+    int n = 0;
+    if (!values)
+        return none;
+    for (int i = 0; i < c->run_count; i++) {
+        const struct compare_case *k = case_of(&c->runs[i], name);
+        if (c->runs[i].group == group && k)
+            values[n++] = k->time_s;
+    }
+    struct interval time = interval_of(values, n);
+    free(values);
+    return time;
 }
 
 bool compare_add(struct comparison *c, const struct run_model *m)
@@ -153,7 +212,7 @@ bool compare_add(struct comparison *c, const struct run_model *m)
     run->state = m->done && !run_state_ended(m->status.state) ? RUN_DONE : m->status.state;
     snprintf(run->id, sizeof run->id, "%s", m->id);
     take_figures(run, m);
-    if (!add_settings(run, m)) {
+    if (!add_settings(run, m) || !take_cases(run, m)) {
         free_run(run);
         return false;
     }

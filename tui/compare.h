@@ -29,6 +29,12 @@ struct compare_setting {
     char *name, *value;
 };
 
+/* One operation that was timed: "allreduce ring, 1.00 MiB". */
+struct compare_case {
+    char name[64];
+    double time_s;
+};
+
 struct compare_run {
     char id[256];
     const char *origin; /* run_origin_word, in English */
@@ -36,6 +42,8 @@ struct compare_run {
     enum run_state state; /* when it was read */
     struct compare_setting *settings;
     int setting_count;
+    struct compare_case *cases;
+    int case_count;
     double figure[COMPARE_FIGURES]; /* NaN: not told; speed-up and efficiency are the groups' */
 };
 
@@ -63,6 +71,11 @@ bool compare_add(struct comparison *c, const struct run_model *m);
 /* Forms the groups; again after more runs. */
 bool compare_finish(struct comparison *c);
 void compare_free(struct comparison *c);
+
+/* Names of the operations that any run timed, in the order they came; index from 0; NULL: there are no more. */
+const char *compare_case_name(const struct comparison *c, int index);
+/* The time of that operation over a group's runs. */
+struct interval compare_case_time(const struct comparison *c, int group, const char *name);
 
 /* A run's setting; "-" where it has none of that name. */
 const char *compare_value(const struct compare_run *run, const char *name);

@@ -144,6 +144,21 @@ static bool add_figures(struct compare_table *t, const struct comparison *c, boo
     return true;
 }
 
+/* Operations that were timed, a row each. */
+static bool add_cases(struct compare_table *t, const struct comparison *c, bool utf8)
+{
+    const char *name;
+    for (int i = 0; (name = compare_case_name(c, i)); i++) {
+        struct compare_row *row = add_row(t, ROW_FIGURE, name);
+        if (!row)
+            return false;
+        for (int g = 0; g < t->columns; g++)
+            figure_text(COMPARE_STEP, compare_case_time(c, g, name), utf8, row->cells[g],
+                        sizeof row->cells[g]);
+    }
+    return true;
+}
+
 static void measure(struct compare_table *t)
 {
     t->label_width = 4;
@@ -162,7 +177,8 @@ static void measure(struct compare_table *t)
 bool compare_table_build(struct compare_table *t, const struct comparison *c, bool utf8)
 {
     *t = (struct compare_table){.columns = c->group_count};
-    bool ok = add_head(t, c) && add_settings(t, c) && add_row(t, ROW_RULE, "") && add_figures(t, c, utf8);
+    bool ok = add_head(t, c) && add_settings(t, c) && add_row(t, ROW_RULE, "") && add_figures(t, c, utf8) &&
+              add_cases(t, c, utf8);
     if (!ok)
         compare_table_free(t);
     else
@@ -369,6 +385,17 @@ bool compare_emit(const struct comparison *c, struct error *e)
             snprintf(key, sizeof key, "%s_n", FIGURES[f].key);
             event_set_integer(line, key, group->figure[f].n);
         }
+        const char *name;
+        json_t *cases = json_object();
+        for (int i = 0; (name = compare_case_name(c, i)); i++) {
+            struct interval time = compare_case_time(c, g, name);
+            json_t *told = json_object();
+            event_set_number(told, "time_s", time.mean);
+            event_set_number(told, "time_s_half", time.half);
+            event_set_integer(told, "time_s_n", time.n);
+            json_object_set_new(cases, name, told);
+        }
+        json_object_set_new(line, "cases", cases);
         ok = event_write(STDOUT_FILENO, line, e);
     }
     return ok;

@@ -45,6 +45,13 @@ both = groups[runs["train-done"]["group"]]
 assert runs["train-again"]["group"] == both["group"] and both["samples_per_s_n"] >= 2
 assert runs["train-sim"]["origin"] == "simulated" and runs["train-sim"]["group"] != runs["train-four"]["group"]
 PY
+cp -R tests/fixtures/runs/allreduce "$runs/"
+cp -R tests/fixtures/runs/allreduce "$runs/allreduce-slow"
+sed -i 's/"iters": 10/"iters": 20/' "$runs/allreduce-slow/job.json"
+sed -i 's/"time_s": 0.009/"time_s": 0.018/' "$runs/allreduce-slow/events.jsonl"
+check "operations that were timed, a row each" grep -q '^ring, 32.0 MiB  9.000 ms  18.00 ms$' \
+    <("$ringside" runs compare "$runs/allreduce" allreduce-slow)
+rm -rf "$runs"/allreduce*
 for words in "compare train-done" "compare train-done train-done" "compare train-done nothing-like-it" \
     "export --format xml train-done" "export train-done train-four"; do
     # shellcheck disable=SC2086
