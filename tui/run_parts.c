@@ -104,6 +104,15 @@ static void draw_more_ranks(const struct run_model *m, int from, struct canvas *
     canvas_text(c, row.row, row.col, row.cols, slow ? ROLE_WARN : ROLE_MUTED, 0, text);
 }
 
+/* Whether any rank tells how busy its GPU is. */
+static bool have_readings(const struct run_model *m)
+{
+    for (int i = 0; i < m->rank_count; i++)
+        if (isfinite(m->rank_table[i].util))
+            return true;
+    return false;
+}
+
 void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
@@ -114,7 +123,12 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
         return;
     }
     /* Numbers stand to the right in fields of one width, so that a new figure changes few cells. */
-    int fixed = 4 + 1 + 10 + 3 * 5 + 2, host = area.cols - fixed, memory = 0;
+    int fixed = 4 + 1 + 10 + 3 * 5 + 2, host = area.cols - fixed, memory = 0, gpu = 0;
+    if (host >= 11 && have_readings(m)) {
+        gpu = 5;
+        host -= gpu;
+        fixed += gpu;
+    }
     if (host >= 18) {
         memory = 10;
         host -= memory;
@@ -126,8 +140,10 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
     int at = col + 5 + host;
     canvas_format(c, area.row, at, 10, ROLE_MUTED, 0, "%10s", _("samples/s"));
     canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", _("comp"), _("comm"), _("data"));
+    if (gpu)
+        canvas_format(c, area.row, at + 25, gpu, ROLE_MUTED, 0, "%*s", gpu, "GPU");
     if (memory)
-        canvas_format(c, area.row, at + 25, memory, ROLE_MUTED, 0, "%*s", memory, _("memory"));
+        canvas_format(c, area.row, at + 25 + gpu, memory, ROLE_MUTED, 0, "%*s", memory, _("memory"));
     int room = area.rows - 1, skip = v->pane == PANE_RANKS ? v->scroll : 0;
     skip = skip > m->rank_count - room ? m->rank_count - room : skip;
     skip = skip < 0 ? 0 : skip;
@@ -151,13 +167,16 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
         canvas_text(c, row, col + 5, host, role, 0, r->host);
         canvas_format(c, row, at, 10, role, 0, "%10s", speed);
         canvas_format(c, row, at + 10, 15, role, 0, " %4s %4s %4s", compute, comm, data);
-        if (memory) {
-            if (isfinite(r->rss_bytes))
-                format_bytes(r->rss_bytes, bytes, sizeof bytes);
-            canvas_format(c, row, at + 25, memory, role, 0, "%*s", memory, bytes);
+        if (gpu && isfinite(r->util))
+            canvas_format(c, row, at + 25, gpu, role, 0, " %3.0f%%", 100 * r->util);
+        if (memory) { /* the one that a batch may be too large for */
+            double taken = isfinite(r->gpu_used_bytes) ? r->gpu_used_bytes : r->rss_bytes;
+            if (isfinite(taken))
+                format_bytes(taken, bytes, sizeof bytes);
+            canvas_format(c, row, at + 25 + gpu, memory, role, 0, "%*s", memory, bytes);
         }
         if (r->straggler)
-            canvas_text(c, row, at + 25 + memory + 1, 6, ROLE_WARN, ATTR_BOLD,
+            canvas_text(c, row, at + 25 + gpu + memory + 1, 6, ROLE_WARN, ATTR_BOLD,
                         host + fixed + memory + 5 <= area.cols ? _("◀ slow") : "◀");
     }
 }
