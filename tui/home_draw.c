@@ -188,11 +188,11 @@ static void draw_course(struct home *h, struct app *app, struct canvas *c, struc
         int index = h->first_lesson + i;
         const char *text = app_course(app)->lessons[index].question;
         draw_lesson(app, c, (struct rect){r.row + i * each, r.col, 1, r.cols}, index, index == h->selected);
-        /* A long question takes the blank line too, but for the last one, which would touch what follows. */
-        int row = r.row + i * each + 1, room = r.row + r.rows - row;
+        /* A long question takes the blank line too. Below the last one a line is free in any case. */
+        int row = r.row + i * each + 1, room = r.row + r.rows - row, most = index + 1 < count ? each - 1 : 2;
         if (each > 1)
-            wrap_text(c, (struct rect){row, r.col + 8, room < each - 1 ? room : each - 1, r.cols - 9},
-                      ROLE_MUTED, 0, text);
+            wrap_text(c, (struct rect){row, r.col + 8, room < most ? room : most, r.cols - 9}, ROLE_MUTED, 0,
+                      text);
         for (int k = 0; k < each - 1 && index + 1 < count && k < room; k++)
             canvas_put(c, row + k, r.col + 2, 0x2502,
                        home_lesson_done(app, &app_course(app)->lessons[index]) ? ROLE_GOOD : ROLE_BORDER, 0);
