@@ -12,10 +12,10 @@
 #define BUILD "emulated on the host, no measure of a GPU"
 #else
 #define NAME "cuda"
-#ifndef CUDA_TARGETS /* given by the Makefile */
-#define CUDA_TARGETS "CUDA"
+#ifndef KERNELS_BUILD /* given by the Makefile */
+#define KERNELS_BUILD "CUDA"
 #endif
-#define BUILD CUDA_TARGETS
+#define BUILD KERNELS_BUILD
 #endif
 
 static bool info(int device, struct gpu_device *d, struct error *e)
