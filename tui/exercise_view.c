@@ -174,7 +174,8 @@ static bool exercise_tick(void *view, struct app *app, double now)
                 start_check(v, app, true);
         }
     }
-    changed |= exercise_check_poll(v) | exercise_beside_tick(v, app, now);
+    changed |= exercise_check_poll(v);
+    changed |= exercise_beside_tick(v, app, now);
     struct exercise_check *k = &v->check;
     if (k->started && !k->running && !k->noted) {
         k->noted = true;

@@ -211,7 +211,8 @@ static bool home_tick(void *view, struct app *app, double now)
         const struct recent_run *before = home_run(h, h->selected - home_lessons(app));
         char *dir = before ? strdup(before->dir) : NULL;
         h->refreshed = now;
-        changed |= recent_refresh(&h->recent) | progress_refresh(app_progress(app));
+        changed |= recent_refresh(&h->recent);
+        changed |= progress_refresh(app_progress(app));
         /* A new run on top must not move the selection to another run. */
         for (int i = 0; dir && i < home_runs(h); i++)
             if (!strcmp(home_run(h, i)->dir, dir))
