@@ -134,6 +134,8 @@ int axis_ticks(const struct axis *a, int most, double ticks[AXIS_MAX_TICKS])
     if (a->log)
         return a->lo > 0 ? ticks_log(a, most, ticks) : 0;
     double step = round_step((a->hi - a->lo) / most);
+    if (a->whole && step < 1)
+        step = 1;
     for (;;) {
         double from = ceil(a->lo / step - 1e-9), to = floor(a->hi / step + 1e-9);
         if (to - from + 1 <= most) {

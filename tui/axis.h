@@ -24,9 +24,10 @@ enum axis_unit {
 struct axis {
     double lo, hi; /* the range now; both 0: not fitted yet */
     enum axis_unit unit;
-    bool log;  /* logarithmic; the range is positive */
-    bool twos; /* ... with ticks at powers of two; bytes always have these */
-    bool zero; /* the range always holds 0 (not with log) */
+    bool log;   /* logarithmic; the range is positive */
+    bool twos;  /* ... with ticks at powers of two; bytes always have these */
+    bool whole; /* counts things: no ticks between whole numbers (not with log) */
+    bool zero;  /* the range always holds 0 (not with log) */
     double lo_limit,
         hi_limit; /* the range never leaves these, where hi_limit > lo_limit (accuracy: 0 and 1) */
 };

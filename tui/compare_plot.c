@@ -13,8 +13,9 @@ enum { POINTS = 32 };
 /* Groups that are set against one base, as points. */
 struct curve {
     int base, count;
-    double x[POINTS], y[POINTS];
-    char name[64]; /* the groups' letters */
+    double x[POINTS], y[POINTS], lo[POINTS],
+        hi[POINTS]; /* lo, hi: of the 95 % interval, where there is one */
+    char name[64];  /* the groups' letters */
 };
 
 bool compare_scales(const struct comparison *c)
@@ -48,6 +49,9 @@ static int curves_of(const struct comparison *k, struct curve curves[PLOT_MAX_SE
         size_t used = strlen(curve->name);
         compare_letter(g, letter);
         snprintf(curve->name + used, sizeof curve->name - used, "%s%s", used ? " " : "", letter);
+        double half = group->figure[COMPARE_SPEED].half;
+        curve->lo[curve->count] = isfinite(half) ? fmax(speed - half, 0) : speed;
+        curve->hi[curve->count] = isfinite(half) ? speed + half : speed;
         curve->x[curve->count] = group->ranks;
         curve->y[curve->count++] = speed;
     }
@@ -65,11 +69,13 @@ void compare_plot(struct canvas *c, struct rect area, const struct comparison *k
         series[i] = (struct plot_series){.name = curves[i].name,
                                          .x = curves[i].x,
                                          .y = curves[i].y,
+                                         .lo = curves[i].lo,
+                                         .hi = curves[i].hi,
                                          .count = curves[i].count,
                                          .points = true};
         for (int n = 0; n < curves[i].count; n++) {
-            lo = fmin(lo, curves[i].y[n]);
-            hi = fmax(hi, curves[i].y[n]);
+            lo = fmin(lo, curves[i].lo[n]);
+            hi = fmax(hi, curves[i].hi[n]);
             least = fmin(least, curves[i].x[n]);
             most = fmax(most, curves[i].x[n]);
         }
@@ -85,7 +91,7 @@ void compare_plot(struct canvas *c, struct rect area, const struct comparison *k
             (struct plot_series){.name = _("ideal"), .x = ideal_x, .y = ideal_y, .count = 2, .lines = true};
     }
     bool wide = count && most > 16 * least;
-    *x = (struct axis){.log = wide, .twos = wide, .zero = !wide};
+    *x = (struct axis){.log = wide, .twos = wide, .zero = !wide, .whole = true};
     *y = (struct axis){.log = wide, .zero = !wide};
     axis_fit(x, count ? least : 1, count ? most : 2);
     axis_fit(y, count ? lo : 1, count ? hi : 2);

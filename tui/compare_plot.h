@@ -3,7 +3,7 @@
  *
  * Runs that belong together (a base and those set against it) are a curve; the ideal line goes from the first curve's
  * base to as many times its samples/s as the most ranks are times its ranks. Where ranks span more than a factor of 16, both
- * axes are logarithmic; the ideal is a straight line on either.
+ * axes are logarithmic; the ideal is a straight line on either. Repeated runs show their 95 % interval as a bar.
  */
 #ifndef RINGSIDE_TUI_COMPARE_PLOT_H
 #define RINGSIDE_TUI_COMPARE_PLOT_H

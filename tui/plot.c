@@ -219,6 +219,18 @@ static bool cell_of(const struct frame *f, const struct plot *p, double x, doubl
     return true;
 }
 
+/* How far a sample reaches, as a bar through it. */
+static void draw_interval(struct canvas *c, const struct frame *f, const struct plot *p, int index, int i)
+{
+    const struct plot_series *s = &p->series[index];
+    int top, bottom, col;
+    if (!(s->hi[i] > s->lo[i]) || !cell_of(f, p, s->x[i], s->hi[i], &top, &col) ||
+        !cell_of(f, p, s->x[i], s->lo[i], &bottom, &col))
+        return;
+    for (int row = top; row <= bottom; row++)
+        canvas_put(c, row, col, c->utf8 ? 0x2502 : '|', plot_role(index), 0);
+}
+
 /* A marker at every sample, or, on a line of many samples among others, one every 16 columns. */
 static void draw_markers(struct canvas *c, const struct frame *f, const struct plot *p, int index)
 {
@@ -226,6 +238,8 @@ static void draw_markers(struct canvas *c, const struct frame *f, const struct p
     uint32_t marker = plot_marker(index, c->utf8);
     int row, col;
     if (s->points) {
+        for (int i = 0; s->lo && s->hi && i < s->count; i++)
+            draw_interval(c, f, p, index, i);
         for (int i = 0; i < s->count; i++)
             if (cell_of(f, p, s->x[i], s->y[i], &row, &col))
                 canvas_put(c, row, col, marker, plot_role(index), ATTR_BOLD);
