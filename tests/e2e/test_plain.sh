@@ -23,7 +23,7 @@ check "the file is what was typed" cmp $lesson/solution.lua "$RINGSIDE_HOME/work
 check "passed" says "04-ring-allreduce: passed"
 check "it does not differ from the solution" says "Your file is the solution, line by line."
 check "the course knows" grep -qE "Ring-allreduce \(40 min, done\)" "$scratch/said"
-check "nothing was said beside it" test ! -s "$scratch/err"
+check "nothing was said beside it" bash -c '! grep -v "real ranks could not be used" "$1"' - "$scratch/err"
 
 plain 4 "${enters[@]}" e w "half a file"
 check "an input that ends within a file changes nothing" cmp $lesson/solution.lua "$RINGSIDE_HOME/work/04-ring-allreduce.lua"
