@@ -7,6 +7,7 @@
 #include "engine/launch/launch.h"
 #include "tui/cli.h"
 #include "tui/exercise.h"
+#include "tui/line_diff.h"
 #include "tui/markdown.h"
 #include "tui/options.h"
 #include "tui/plain.h"
@@ -23,7 +24,7 @@
 enum { POLL_MS = 30, MEASURE = 78 };
 
 struct call {
-    bool json, instant;
+    bool json, instant, diff;
     char file[PATH_MAX]; /* --file, or "" */
     const char *name;    /* as typed; NULL: none */
     const char *second;  /* a further word; NULL: none */
@@ -100,12 +101,35 @@ static int start(const struct call *call, const struct exercise_files *x, struct
     return 0;
 }
 
+/* The learner's file beside the solution, line by line, as `diff -U` has it; 1 where they differ. */
+static int difference(const struct exercise_files *x, const char *solution, struct error *e)
+{
+    static const char marks[] = {[DIFF_SAME] = ' ', [DIFF_FIRST] = '-', [DIFF_SECOND] = '+'};
+    struct line_diff d;
+    char *own = markdown_read(x->file, e);
+    if (!own || !line_diff_make(&d, own, solution, e)) {
+        free(own);
+        return cli_fail(e);
+    }
+    for (int i = 0; i < d.count; i++)
+        printf("%c %.*s\n", marks[d.lines[i].kind], d.lines[i].length, d.lines[i].text);
+    int code = d.only_first || d.only_second;
+    line_diff_free(&d);
+    free(own);
+    return code;
+}
+
 static int solution(const struct call *call, const struct exercise_files *x, struct error *e)
 {
     char path[PATH_MAX];
     char *text = path_join(path, x->folder, "solution.lua", e) ? markdown_read(path, e) : NULL;
     if (!text)
         return cli_fail(e);
+    if (call->diff && !call->json) {
+        int code = difference(x, text, e);
+        free(text);
+        return code;
+    }
     if (call->json) {
         json_t *line = event_new("solution", -1);
         event_set_text(line, "name", x->name);
@@ -357,6 +381,8 @@ int cli_exercise(int argc, char **argv)
         {"file", "F", OPTION_TEXT, call.file, sizeof call.file, 0, 0,
          "the learner's file, instead of $RINGSIDE_HOME/work/NAME.lua", NULL, NULL},
         {"json", NULL, OPTION_FLAG, &call.json, 0, 0, 0, "print events, one JSON object a line", NULL, NULL},
+        {"diff", NULL, OPTION_FLAG, &call.diff, 0, 0, 0, "of solution: how your file differs from it", NULL,
+         NULL},
         {"instant", NULL, OPTION_FLAG, &call.instant, 0, 0, 0, NULL, NULL, NULL},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };
@@ -367,6 +393,7 @@ int cli_exercise(int argc, char **argv)
                    "  start     makes your file from the starter and prints where it is; never overwrites\n"
                    "  check     judges your file\n"
                    "  hint      shows the next hint\n"
+                   "  solution  prints ours; --diff: how yours differs from it\n"
                    "  reset     puts the starter back and keeps yours beside it",
         .more = "Exit codes: 0 done, or the check passed; 1 the check did not pass; 2 unknown exercise or "
                 "unreadable file;\n"

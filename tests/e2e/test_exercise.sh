@@ -65,6 +65,10 @@ check "the starter is back" cmp "$file" exercises/04-ring-allreduce/start.lua
 check "and mine is kept" grep -q -- "-- mine" "$file.1"
 expect "solution" 0 "$ringside" exercise solution 04
 check "is the solution" cmp "$scratch/out" exercises/04-ring-allreduce/solution.lua
+(cat exercises/04-ring-allreduce/solution.lua && echo "-- mine") >"$scratch/mine.lua"
+expect "how another differs from it" 1 "$ringside" exercise solution 04 --diff --file "$scratch/mine.lua"
+check "is one line" [ "$(grep -c '^[-+]' <<<"$out")$(grep '^[-+]' <<<"$out")" = "1- -- mine" ]
+expect "and itself not at all" 0 "$ringside" exercise solution 04 --diff --file exercises/04-ring-allreduce/solution.lua
 expect "an unknown exercise" 2 "$ringside" exercise check 99-nothing
 says "names those there are" "01-welcome"
 expect "a name that fits several" 2 "$ringside" exercise check 0
