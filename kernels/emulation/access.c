@@ -10,14 +10,20 @@
  * and in which epoch, that is, since which barrier. Two threads at one place in the same epoch, one of them writing, is a
  * race, whatever order they happened to come in.
  */
-enum { GRANULE = 4, MANY = 0xffff };
+enum {
+    GRANULE = 4,
+    MANY_THREADS = EMULATION_MAX_THREADS,
+    MANY_WARPS = EMULATION_MAX_WARPS,
+    WARP_EPOCHS = 1024
+};
 
-/* Who has been at four bytes in an epoch. */
+/* Who has been at four bytes in an epoch. Eight bytes: there is a pair of them for each four of the device's. */
 struct visit {
-    uint32_t epoch, warp_epoch;
-    uint16_t thread, warp; /* or MANY of them */
-    uint8_t bytes;         /* which of the four */
-    uint8_t atomic;
+    uint32_t epoch;
+    unsigned thread : 11, warp : 6; /* or MANY */
+    unsigned warp_epoch : 10;       /* of the last of them, modulo WARP_EPOCHS */
+    unsigned bytes : 4;             /* which of the four */
+    unsigned atomic : 1;
 };
 
 struct record {
@@ -61,8 +67,10 @@ static bool in_program(const void *address)
 /* No memory of the device: the thread's own stack, the launch's arguments, a constant, or a fault. */
 static void elsewhere(const void *address, unsigned bytes, bool write)
 {
-    uintptr_t offset = (uintptr_t)address - (uintptr_t)machine_view.arguments;
-    if (!machine_on_stack(address) && offset >= machine_view.argument_bytes && !in_program(address))
+    uintptr_t in_arguments = (uintptr_t)address - (uintptr_t)machine_view.arguments,
+              in_stack = (uintptr_t)address - machine_view.stack;
+    if (in_stack >= machine_view.stack_bytes && in_arguments >= machine_view.argument_bytes &&
+        !in_program(address))
         machine_fault("%s %u bytes at %p, which is no memory of the device", write ? "writes" : "reads",
                       bytes, address);
 }
@@ -77,7 +85,7 @@ static bool unordered(const struct visit *v, unsigned warp, bool shared)
         return !shared && !machine_view.atomics;
     if (v->epoch != machine_view.epoch || v->thread == machine_view.thread)
         return false;
-    return v->warp != warp || v->warp_epoch == machine_view.warp_epoch;
+    return v->warp != warp || v->warp_epoch == machine_view.warp_epoch % WARP_EPOCHS;
 }
 
 static void race(const void *address, const struct visit *v, bool write, bool other_write)
@@ -85,33 +93,30 @@ static void race(const void *address, const struct visit *v, bool write, bool ot
     char who[64] = "other threads";
     if (v->epoch < machine_view.block_epoch)
         snprintf(who, sizeof who, "another block");
-    else if (v->thread != MANY)
+    else if (v->thread != MANY_THREADS)
         snprintf(who, sizeof who, "thread %u", v->thread);
     machine_fault("%s what %s %s (%p) with no barrier between them", write ? "writes" : "reads", who,
                   other_write ? "writes" : "reads", address);
 }
 
-static void visit(struct visit *v, unsigned warp, unsigned bytes, bool atomic, bool many)
+/* One more. A write stands alone; reads of an epoch are kept together. */
+static void visit(struct visit *v, unsigned warp, unsigned bytes, bool atomic, bool write)
 {
-    bool fresh = v->epoch != machine_view.epoch;
-    if (fresh || !many) {
-        bool same = !fresh && v->thread == machine_view.thread && v->warp_epoch == machine_view.warp_epoch;
-        *v = (struct visit){.epoch = machine_view.epoch,
-                            .warp_epoch = machine_view.warp_epoch,
-                            .thread = (uint16_t)machine_view.thread,
-                            .warp = (uint16_t)warp,
-                            .bytes = (uint8_t)(same ? v->bytes | bytes : bytes),
-                            .atomic = atomic};
-        return;
+    const bool fresh = v->epoch != machine_view.epoch;
+    struct visit now = {.epoch = machine_view.epoch,
+                        .thread = machine_view.thread,
+                        .warp = warp,
+                        .warp_epoch = machine_view.warp_epoch % WARP_EPOCHS,
+                        .bytes = bytes,
+                        .atomic = atomic};
+    if (!fresh && (!write || v->thread == now.thread))
+        now.bytes |= v->bytes;
+    if (!fresh && !write) {
+        now.thread = v->thread == now.thread ? now.thread : MANY_THREADS;
+        now.warp = v->warp == now.warp ? now.warp : MANY_WARPS;
+        now.atomic &= v->atomic;
     }
-    if (v->warp != warp)
-        v->warp = MANY;
-    if (v->thread != machine_view.thread)
-        v->thread = MANY;
-    if (v->warp_epoch < machine_view.warp_epoch)
-        v->warp_epoch = machine_view.warp_epoch;
-    v->bytes = (uint8_t)(v->bytes | bytes);
-    v->atomic = v->atomic && atomic;
+    *v = now;
 }
 
 static void look(const void *address, unsigned bytes, bool write, bool atomic)
@@ -142,10 +147,7 @@ static void look(const void *address, unsigned bytes, bool write, bool atomic)
         if (write && (r->read.bytes & mask) && !(atomic && r->read.atomic) &&
             unordered(&r->read, warp, shared))
             race(address, &r->read, true, false);
-        if (write)
-            visit(&r->write, warp, mask, atomic, false);
-        else
-            visit(&r->read, warp, mask, atomic, true);
+        visit(write ? &r->write : &r->read, warp, mask, atomic, write);
         offset = (granule + 1) * GRANULE;
     }
 }

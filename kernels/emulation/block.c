@@ -117,11 +117,6 @@ struct emulation_counts emulation_counts(void)
     return machine.counts;
 }
 
-bool machine_on_stack(const void *address)
-{
-    return fiber_holds(machine.current->fiber, address);
-}
-
 /* --- the order of things --- */
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
@@ -238,6 +233,7 @@ static void run_as(struct block_thread *t)
     emulation_here.thread = t->index;
     machine_view.thread = t->linear;
     machine_view.warp_epoch = block_warp_of(t)->epoch;
+    machine_view.stack = (uintptr_t)fiber_stack(t->fiber, &machine_view.stack_bytes);
 }
 
 /* What every fiber does: runs a thread to its end and goes on with the next one that has not begun. */
@@ -255,7 +251,7 @@ static void work(void *self_)
         struct block_warp *w = block_warp_of(t);
         w->gone |= 1u << t->linear % EMULATION_LANES;
         if (w->waiting)
-            warp_release(w, t->linear / EMULATION_LANES * EMULATION_LANES);
+            warp_release(w, t->linear / EMULATION_LANES * EMULATION_LANES, w->waiting);
 
         struct block_thread *next = choose();
         machine.current = next;

@@ -32,7 +32,7 @@ struct block_warp *block_warp_of(const struct block_thread *t);
 void block_ready(struct block_thread *t); /* it may go on, whenever its turn comes */
 void block_wait(struct block_thread *t);  /* lets others run until it is made ready */
 
-/* Lets those go on whom the lanes that wait or have left no longer keep. */
-void warp_release(struct block_warp *w, unsigned first_thread);
+/* Of these lanes, which wait, lets those go on whom no other keeps any longer; and those that came with them. */
+void warp_release(struct block_warp *w, unsigned first_thread, unsigned lanes);
 
 #endif

@@ -116,17 +116,17 @@ static bool on_device(const struct matrix *m)
     return memory_within(m->data, elements * size_of(m->type), &kind) && kind == MEMORY_DEVICE;
 }
 
-/* op(M) in plain column-major floats, rows × columns. */
+/* op(M) in plain column-major floats, rows × columns. As it lies in memory, column after column. */
 static float *plain(const struct matrix *m, cublasOperation_t op, int rows, int columns)
 {
     float *all = malloc((size_t)rows * (size_t)columns * sizeof *all);
     if (!all)
         return NULL;
-    for (int j = 0; j < columns; j++)
-        for (int i = 0; i < rows; i++) {
-            size_t at = op == CUBLAS_OP_N ? (size_t)j * (size_t)m->ld + (size_t)i
-                                          : (size_t)i * (size_t)m->ld + (size_t)j;
-            all[(size_t)j * (size_t)rows + (size_t)i] = load(m->data, m->type, at);
+    for (int j = 0; j < m->columns; j++)
+        for (int i = 0; i < m->rows; i++) {
+            float value = load(m->data, m->type, (size_t)j * (size_t)m->ld + (size_t)i);
+            all[op == CUBLAS_OP_N ? (size_t)j * (size_t)rows + (size_t)i
+                                  : (size_t)i * (size_t)rows + (size_t)j] = value;
         }
     return all;
 }

@@ -1,6 +1,7 @@
 #include "kernels/emulation/fiber.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -199,9 +200,10 @@ void fiber_switch(struct fiber *from, struct fiber *to)
 #endif
 }
 
-bool fiber_holds(const struct fiber *f, const void *address)
+const void *fiber_stack(const struct fiber *f, size_t *bytes)
 {
-    return (uintptr_t)address - (uintptr_t)f->stack < f->bytes;
+    *bytes = f->bytes;
+    return f->stack;
 }
 
 void fiber_free(struct fiber *f)

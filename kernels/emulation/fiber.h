@@ -7,7 +7,6 @@
 #ifndef RINGSIDE_KERNELS_EMULATION_FIBER_H
 #define RINGSIDE_KERNELS_EMULATION_FIBER_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct fiber;
@@ -19,7 +18,7 @@ struct fiber *fiber_of_caller(void);
 void fiber_switch(struct fiber *from, struct fiber *to);
 /* As after fiber_new: what it was in is forgotten. Not of the fiber that runs. */
 void fiber_reset(struct fiber *f);
-bool fiber_holds(const struct fiber *f, const void *address); /* on its stack */
+const void *fiber_stack(const struct fiber *f, size_t *bytes);
 void fiber_free(struct fiber *f);
 
 #endif

@@ -95,9 +95,10 @@ struct machine_view {
     bool atomics; /* this block has made an atomic operation: it may be ordered behind other blocks */
     const void *arguments;
     size_t argument_bytes;
+    uintptr_t stack; /* the thread's own */
+    size_t stack_bytes;
 };
 extern struct machine_view machine_view;
-bool machine_on_stack(const void *address); /* of the thread that runs */
 /* Ends the kernel with this sentence, to which kernel, block and thread are put. Returns only where no kernel runs. */
 void machine_fault(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void machine_host_fault(const char *sentence); /* by a call of the host */

@@ -11,7 +11,7 @@ static bool lane_of(unsigned mask, unsigned lane)
 static bool together(const struct block_thread *a, const struct block_thread *b)
 {
     return a->operation == b->operation && a->mask == b->mask && a->at.line == b->at.line &&
-           strcmp(a->at.file, b->at.file) == 0;
+           (a->at.file == b->at.file || strcmp(a->at.file, b->at.file) == 0);
 }
 
 static uint64_t combine(enum warp_operation operation, uint64_t a, uint64_t b)
@@ -56,9 +56,10 @@ static void finish(struct block_warp *w, unsigned first, unsigned lanes)
     }
 }
 
-void warp_release(struct block_warp *w, unsigned first)
+void warp_release(struct block_warp *w, unsigned first, unsigned lanes)
 {
-    for (unsigned lane = 0; lane < EMULATION_LANES; lane++) {
+    for (; lanes & w->waiting; lanes &= lanes - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(lanes);
         if (!lane_of(w->waiting, lane))
             continue;
         const struct block_thread *t = block_thread(first + lane);
@@ -89,7 +90,7 @@ uint64_t emulation_warp(struct emulation_site at, enum warp_operation operation,
     t->lane = lane & (EMULATION_LANES - 1);
     t->state = THREAD_IN_WARP;
     w->waiting |= 1u << own;
-    warp_release(w, t->linear - own);
+    warp_release(w, t->linear - own, 1u << own);
     block_wait(t);
     return t->value;
 }
