@@ -49,10 +49,10 @@ static void unbar(struct md_doc *doc)
     }
 }
 
-static void lay_out(struct present *p, int cols)
+static void lay_out(struct present *p, int cols, int rows)
 {
     const struct slide *s = &p->slides.slides[p->state.slide];
-    if (p->laid_slide == p->state.slide && p->laid_cols == cols)
+    if (p->laid_slide == p->state.slide && p->laid_cols == cols && p->laid_rows == rows)
         return;
     present_draw_free(p);
     markdown_render(&p->body, s->text, cols < TEXT_COLS ? cols : TEXT_COLS, NULL);
@@ -64,6 +64,7 @@ static void lay_out(struct present *p, int cols)
         unbar(&p->picture);
     p->laid_slide = p->state.slide;
     p->laid_cols = cols;
+    p->laid_rows = rows;
 }
 
 /* --- the parts ------------------------------------------------------------------------------------------------ */
@@ -109,16 +110,23 @@ static void draw_bottom(const struct present *p, struct canvas *c, struct rect r
     canvas_text(c, row.row, last, width, ROLE_TEXT, 0, number);
 }
 
-/* The heading, from the top of the area; returns the rows used. */
-static int draw_heading(const char *heading, struct canvas *c, struct rect area, bool large)
+/* Rows of the heading; *large: wanted in large letters, and whether it can be. */
+static int heading_rows(const char *heading, const struct canvas *c, int cols, bool *large)
 {
-    int lines = large ? banner_lines(heading, BANNER_SMALL, area.cols) : 0;
-    if (lines && lines <= BANNER_LINES)
-        return banner_draw(c, area, BANNER_SMALL, false, ROLE_TITLE, heading);
+    int lines = *large ? banner_lines(heading, BANNER_SMALL, cols) : 0;
+    *large = lines > 0 && lines <= BANNER_LINES;
+    return *large ? banner_rows(lines, BANNER_SMALL, c->utf8) : wrap_rows(heading, cols) + 1;
+}
+
+static void draw_heading(const char *heading, struct canvas *c, struct rect area, bool large)
+{
+    if (large) {
+        banner_draw(c, area, BANNER_SMALL, false, ROLE_TITLE, heading);
+        return;
+    }
     int rows = wrap_text(c, area, ROLE_TITLE, ATTR_BOLD, heading);
     for (int i = 0, cols = area.cols < 12 ? area.cols : 12; i < cols; i++)
         canvas_put(c, area.row + rows, area.col + i, 0x2501, ROLE_ACCENT, 0);
-    return rows + 1;
 }
 
 static void draw_lines(const struct md_doc *doc, struct canvas *c, struct rect area, int skip)
@@ -143,7 +151,7 @@ static void draw_title(struct present *p, struct canvas *c, struct rect area)
     if (banner_rows(lines, scale, c->utf8) > in.rows / 2)
         lines = 0;
     int heading = lines ? banner_rows(lines, scale, c->utf8) : wrap_rows(s->heading, in.cols) + 1;
-    lay_out(p, in.cols);
+    lay_out(p, in.cols, area.rows);
     int total = heading + 2 + p->body.count, row = in.row + (in.rows > total ? (in.rows - total) * 2 / 5 : 0);
     struct rect place = {row, in.col, in.rows, in.cols};
     if (lines) {
@@ -187,17 +195,22 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
         draw_title(p, c, area);
         return;
     }
-    bool large = area.rows >= BANNER_FROM;
+    bool roomy = area.rows >= ROOMY_FROM, high = area.rows >= BANNER_FROM, large = high,
+         block = p->block >= 0;
     int margin = area.cols / 14 > 2 ? area.cols / 14 : 2;
     struct rect in = rect_inset(area, 0, margin);
-    rect_cut_rows(&in, large ? 2 : area.rows >= ROOMY_FROM);
-    rect_cut_rows(&in, draw_heading(s->heading, c, in, large) + (large ? 2 : area.rows >= ROOMY_FROM));
-    rect_cut_rows(&in, area.rows >= ROOMY_FROM ? -1 : 0);
-    lay_out(p, in.cols);
-    bool block = p->block >= 0;
+    lay_out(p, in.cols, area.rows);
     int cols = in.cols < BLOCK_COLS ? in.cols : BLOCK_COLS;
     int beside = p->replay ? REPLAY_ROWS : block ? block_rows(p->blocks, p->block, cols) : p->picture.count;
-    int between = !p->body.count || !beside ? 0 : large ? 2 : 1;
+    int between = !p->body.count || !beside ? 0 : high ? 2 : 1;
+    rect_cut_rows(&in, high ? 2 : roomy);
+    int heading = heading_rows(s->heading, c, in.cols, &large), gap = high ? 2 : roomy;
+    /* What is to be seen at once comes before the size of its heading. */
+    if (large && heading + gap + p->body.count + between + beside + 1 > in.rows)
+        large = false, gap = 1, heading = heading_rows(s->heading, c, in.cols, &large);
+    draw_heading(s->heading, c, in, large);
+    rect_cut_rows(&in, heading + gap);
+    rect_cut_rows(&in, roomy ? -1 : 0);
     if (p->body.count + between + beside > in.rows)
         tighten(&p->body);
     if (p->replay)
@@ -222,7 +235,7 @@ void present_draw(struct present *p, struct app *app, struct canvas *c, struct r
         place.rows = end - place.row;
         draw_lines(&p->picture, c, place, place.row - row);
     }
-    if (p->below > 0 && area.rows >= ROOMY_FROM)
+    if (p->below > 0 && roomy)
         canvas_text(c, end, in.col, in.cols, ROLE_ACCENT, 0, _("▼ more"));
     else if (p->below > 0)
         canvas_put(c, end - 1, area.col + area.cols - 1, 0x25bc, ROLE_ACCENT, 0);

@@ -25,8 +25,8 @@ struct present {
     int block;                     /* of the slide that is shown; -1: it has none */
     int top;                       /* rows of the slide scrolled away */
     int page, below;               /* rows shown of its body and rows still below, from the last drawing */
-    /* The slide's text and picture, laid out for `laid_cols`. */
-    int laid_slide, laid_cols;
+    /* The slide's text and picture, as laid out. */
+    int laid_slide, laid_cols, laid_rows;
     struct md_doc body, picture;
 };
 
