@@ -139,7 +139,8 @@ void run_draw_ranks(const struct run_view *v, struct canvas *c, struct rect area
     canvas_text(c, area.row, col + 5, host, ROLE_MUTED, 0, _("host"));
     int at = col + 5 + host;
     canvas_format(c, area.row, at, 10, ROLE_MUTED, 0, "%10s", _("samples/s"));
-    canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", _("comp"), _("comm"), _("data"));
+    canvas_format(c, area.row, at + 10, 15, ROLE_MUTED, 0, " %4s %4s %4s", _("comp"), _("comm"),
+                  C_("at most 4 columns", "data"));
     if (gpu)
         canvas_format(c, area.row, at + 25, gpu, ROLE_MUTED, 0, "%*s", gpu, "GPU");
     if (memory)

@@ -139,6 +139,12 @@ const char *text_translate(const char *english)
     return found ? found : english;
 }
 
+const char *text_in(const char *key, const char *english)
+{
+    const char *found = texts.chosen ? catalogue_find(texts.chosen->catalogue, key) : NULL;
+    return found ? found : english;
+}
+
 const char *text_plural(const char *one, const char *many, long n)
 {
     const char *found =

@@ -22,9 +22,14 @@
 
 #define _(english) text_translate(english)
 #define N_(english) english
+/* A word that another language must say differently here than elsewhere, or shorter: C_("at most 4 columns", "data"). */
+#define C_(where, english) text_in(where "\004" english, english)
 
 /* The text in the language that was chosen; as it is where the catalogue lacks it. "" is "". */
 const char *text_translate(const char *english) __attribute__((format_arg(1)));
+
+/* `key`: where it is said, \004 and the text, as gettext has it. */
+const char *text_in(const char *key, const char *english) __attribute__((format_arg(2)));
 
 /* One form of two in English, of as many as the language has elsewhere: the one for n things. */
 const char *text_plural(const char *one, const char *many, long n)
