@@ -82,10 +82,15 @@ static void link_up(struct block_set *set)
             char name[BLOCK_NAME];
             snprintf(name, sizeof name, "%.*s", (int)strcspn(measure, " "), measure);
             other = block_named(set, name);
-            if (!other || !other->class->measure || !strchr(measure, ' '))
+            const char *what = strchr(measure, ' ');
+            if (!other || !other->class->measure || !what)
                 wrong(b, block_text_line(&b->text, "measure"),
                       "measure: expected the name of a run or sim block and what it measures, got '%s'",
                       measure);
+            else if (!*other->error.text && other->class->measures &&
+                     !other->class->measures(other, what + 1))
+                wrong(b, block_text_line(&b->text, "measure"), "measure: that block measures no '%s'",
+                      what + 1);
         }
     }
 }

@@ -92,6 +92,9 @@ static bool ask_open(struct block *b, struct error *e)
             e, ERROR_INPUT,
             "line %d: a predict block needs either a scale of two numbers or more, or two choices",
             text->line);
+    if (!a->stops && block_text_get(text, "measure"))
+        return error_set(e, ERROR_INPUT, "line %d: measure: a number is measured, so the block needs a scale",
+                         block_text_line(text, "measure"));
     if (text->choice_count == BLOCK_MAX_CHOICES)
         return error_set(e, ERROR_INPUT, "line %d: more than %d choices", text->line, BLOCK_MAX_CHOICES - 1);
     if (answer) {

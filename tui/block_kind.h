@@ -30,6 +30,8 @@ struct block_class {
     const char *(*run)(const struct block *b);       /* may be NULL */
     /* A figure that its run measured, by name; NaN: not known (yet). May be NULL. */
     double (*measure)(struct block *b, const char *what);
+    /* Whether there is such a figure at all, as far as can be told before; NULL: any may be. */
+    bool (*measures)(const struct block *b, const char *what);
     /* A word at the right end of the frame's top line, with its role; may be NULL. */
     enum role (*status)(const struct block *b, char *text, size_t size);
 };

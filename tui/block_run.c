@@ -198,6 +198,20 @@ static double run_measure(struct block *b, const char *what)
     return j->model && run_model_ended(j->model) ? block_run_measure(j->model, what) : NAN;
 }
 
+/* What a script measures is what it plots: that shows when it runs. */
+static bool run_measures(const struct block *b, const char *what)
+{
+    static const char *const of_training[] = {
+        "loss", "accuracy", "samples_per_s", "wall_s", "steps_per_s", "comm_percent", NULL};
+    static const char *const of_collectives[] = {"busbw", "time_us", "wall_s", NULL};
+    const struct job_block *j = b->state;
+    const char *const *names = j->argc && !strcmp(j->argv[0], "train") ? of_training : of_collectives;
+    for (int i = 0; j->argc && names[i]; i++)
+        if (strlen(names[i]) == strcspn(what, " ") && !strncmp(names[i], what, strlen(names[i])))
+            return true;
+    return !j->argc;
+}
+
 static char *run_result(struct block *b)
 {
     const struct job_block *j = b->state;
@@ -410,6 +424,7 @@ const struct block_class block_run_class = {
     .start = run_start,
     .run = run_dir,
     .measure = run_measure,
+    .measures = run_measures,
     .status = run_status,
 };
 
@@ -427,5 +442,6 @@ const struct block_class block_script_sim_class = {
     .start = run_start,
     .run = run_dir,
     .measure = run_measure,
+    .measures = run_measures,
     .status = run_status,
 };

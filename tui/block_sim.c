@@ -235,6 +235,22 @@ static double sim_measure(struct block *b, const char *what)
     return slash ? value[0] / value[1] : value[0] * 1e6;
 }
 
+static bool has_algo(const struct sim_block *s, const char *name, size_t length)
+{
+    for (int i = 0; i < s->algo_count; i++)
+        if (strlen(s->algos[i]) == length && !strncmp(s->algos[i], name, length))
+            return true;
+    return false;
+}
+
+static bool sim_measures(const struct block *b, const char *what)
+{
+    const struct sim_block *s = b->state;
+    size_t length = strcspn(what, "/");
+    return has_algo(s, what, length) &&
+           (!what[length] || has_algo(s, what + length + 1, strlen(what + length + 1)));
+}
+
 static char *sim_result(struct block *b)
 {
     const struct sim_block *s = b->state;
@@ -411,5 +427,6 @@ const struct block_class block_sim_class = {
     .result = sim_result,
     .start = sim_start,
     .measure = sim_measure,
+    .measures = sim_measures,
     .status = sim_status,
 };

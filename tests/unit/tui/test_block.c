@@ -187,6 +187,11 @@ static void test_what_is_wrong_is_named(void **state)
                "line 3: after: no predict block is called 'nobody'");
     wrong_with("```predict p\nHow?\nscale: 1 2\nmeasure: r loss\n```\n",
                "line 4: measure: expected the name of a run");
+    wrong_with("```run r\ncommand: train\n```\n```predict p\nHow?\nscale: 1 2\nmeasure: r los\n```\n",
+               "line 7: measure: that block measures no 'los'");
+    wrong_with(WAYS "```predict p\nHow?\nscale: 1 2\nmeasure: ways ring/tree\n```\n",
+               "measures no 'ring/tree'");
+    wrong_with(WAYS "```predict p\nHow?\n- a\n- b\nmeasure: ways ring\n```\n", "so the block needs a scale");
     wrong_with(QUIZ QUIZ, "a second block is called 'q'");
     wrong_with("```predict p\nHow?\nscale: 2 1\n```\n", "line 3: scale: expected at most 12 rising numbers");
     wrong_with("```predict p\nHow?\n```\n", "needs either a scale of two numbers or more, or two choices");
