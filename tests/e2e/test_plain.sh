@@ -25,6 +25,21 @@ check "it does not differ from the solution" says "Your file is the solution, li
 check "the course knows" grep -qE "Ring-allreduce \(40 min, done\)" "$scratch/said"
 check "nothing was said beside it" bash -c '! grep -v "real ranks could not be used" "$1"' - "$scratch/err"
 
+# The lesson's live blocks, in their order: three predictions, a simulation, a run, a question.
+rm "$RINGSIDE_HOME/progress.json"
+plain 4 9 2 2 3 s "" s "" 2 b q
+check "a choice that is none" says "'9' is none of the choices"
+check "a prediction" says "As you said. Each of the N ranks sends N−1 vectors."
+check "a simulation, at once" grep -q "^ring 679.9 us" "$scratch/said" # 6 x 20 us + 1.5 x 373 288 B / 1 GB/s
+check "a question" says "Right. Two halves of"
+if command -v mpirun >/dev/null; then
+    check "a run, to its end" grep -qE "^ *8388608 +2097152 ring" "$scratch/said"
+else
+    skip "a run, to its end" "mpirun is not installed"
+fi
+plain 4 "${enters[@]}" b q
+check "answers are kept" says "As you said. Each of the N ranks sends N−1 vectors."
+"$ringside" exercise check 04 >/dev/null
 plain 4 "${enters[@]}" e w "half a file"
 check "an input that ends within a file changes nothing" cmp $lesson/solution.lua "$RINGSIDE_HOME/work/04-ring-allreduce.lua"
 check "and says so" says "The input ended before the dot"
