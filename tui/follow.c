@@ -284,18 +284,32 @@ static bool say_lost(struct follower *f)
     return true;
 }
 
-/* Takes in what is there; how many events it was. */
+/* An event that may have to be said or remembered. */
+static void take_event(struct follower *f, const json_t *event, bool quiet)
+{
+    run_model_apply(&f->model, event);
+    remember(f, event);
+    if (!say_lost(f) && !f->how->json && !quiet && !f->how->silent)
+        say(f, event);
+}
+
+/* Takes in what is there; how many events it was. Of plain steps and reports of ranks nothing is said one by one. */
 static int take_events(struct follower *f, bool quiet)
 {
     int n = 0;
-    for (json_t *event; (event = run_reader_next(f->model.reader)); n++) {
+    const char *line;
+    size_t length;
+    while (run_reader_next_line(f->model.reader, &line, &length)) {
+        json_t *event = NULL;
+        if (!run_model_apply_plain(&f->model, line, length) &&
+            !(event = run_reader_event(f->model.reader, line, length)))
+            continue;
         if (f->how->json)
-            puts(run_reader_line(f->model.reader));
-        run_model_apply(&f->model, event);
-        remember(f, event);
-        if (!say_lost(f) && !f->how->json && !quiet && !f->how->silent)
-            say(f, event);
+            puts(line);
+        if (event)
+            take_event(f, event, quiet);
         json_decref(event);
+        n++;
     }
     if (n > 0)
         fflush(stdout);

@@ -165,13 +165,19 @@ void run_model_apply(struct run_model *m, const json_t *event)
     run_fold(m, event);
 }
 
-bool run_model_apply_line(struct run_model *m, const char *line, size_t length)
+bool run_model_apply_plain(struct run_model *m, const char *line, size_t length)
 {
     struct event_record record;
-    if (event_scan(line, length, &record) && run_fold_plain(m, &record)) {
-        m->events++;
+    if (!event_scan(line, length, &record) || !run_fold_plain(m, &record))
+        return false;
+    m->events++;
+    return true;
+}
+
+bool run_model_apply_line(struct run_model *m, const char *line, size_t length)
+{
+    if (run_model_apply_plain(m, line, length))
         return true;
-    }
     json_t *event = m->reader ? run_reader_event(m->reader, line, length) : event_parse(line, length);
     if (event)
         run_model_apply(m, event);

@@ -209,6 +209,8 @@ void run_model_free(struct run_model *m);
 void run_model_apply(struct run_model *m, const json_t *event);
 /* Takes in the event of a line, plain ones without the JSON library; false: it is none. */
 bool run_model_apply_line(struct run_model *m, const char *line, size_t length);
+/* Takes in a plain step or report of a rank, as most lines are; false: the line is something else. */
+bool run_model_apply_plain(struct run_model *m, const char *line, size_t length);
 /* Reads what is new: at most `limit` events, and the status file. True: something has changed. */
 bool run_model_poll(struct run_model *m, int limit);
 

@@ -111,7 +111,8 @@ void text_plot(FILE *to, const char *title, const char *x_label, const double *x
     for (int column = 0; column < TEXT_PLOT_COLUMNS; column++)
         fputs(utf8 ? "\xe2\x94\x80" : "-", to);
     char left[24], right[64];
-    snprintf(left, sizeof left, "%.6g", x0);
-    snprintf(right, sizeof right, "%s %.6g", x_label, x1);
+    bool many = x1 - x0 > 100; /* means of steps are no steps, but nearly */
+    snprintf(left, sizeof left, "%.6g", many ? round(x0) : x0);
+    snprintf(right, sizeof right, "%s %.6g", x_label, many ? round(x1) : x1);
     fprintf(to, "\n%9s%s%*s\n", "", left, TEXT_PLOT_COLUMNS + 1 - (int)strlen(left), right);
 }

@@ -26,7 +26,6 @@ struct run_reader {
     off_t base;
     off_t seen;    /* the file's size when its end was met, -1: it was not */
     bool dropping; /* inside a line longer than LINE_LIMIT */
-    const char *line;
     long skipped;
 };
 
@@ -115,7 +114,6 @@ static bool fill(struct run_reader *r)
 
 bool run_reader_next_line(struct run_reader *r, const char **line, size_t *length)
 {
-    r->line = NULL;
     for (;;) {
         char *end =
             r->filled > r->searched ? memchr(r->buffer + r->searched, '\n', r->filled - r->searched) : NULL;
@@ -140,7 +138,7 @@ bool run_reader_next_line(struct run_reader *r, const char **line, size_t *lengt
         if (end == from)
             continue;
         *end = 0;
-        r->line = *line = from;
+        *line = from;
         *length = (size_t)(end - from);
         return true;
     }
@@ -152,7 +150,6 @@ json_t *run_reader_event(struct run_reader *r, const char *line, size_t length)
     if (event && *event_name(event))
         return event;
     json_decref(event);
-    r->line = NULL;
     r->skipped++;
     return NULL;
 }
@@ -173,7 +170,6 @@ void run_reader_seek(struct run_reader *r, off_t offset)
 {
     r->filled = r->searched = r->next = 0;
     r->seen = -1;
-    r->line = NULL;
     /* From the byte before: where that ends a line, the next one is whole. */
     r->dropping = offset > 0;
     r->base = offset > 0 ? offset - 1 : 0;
@@ -193,11 +189,6 @@ off_t run_reader_size(const struct run_reader *r)
 {
     struct stat st;
     return stat(r->path, &st) == 0 ? st.st_size : 0;
-}
-
-const char *run_reader_line(const struct run_reader *r)
-{
-    return r->line ? r->line : "";
 }
 
 long run_reader_skipped(const struct run_reader *r)

@@ -103,8 +103,6 @@ void run_reader_seek(struct run_reader *reader, off_t offset);
 off_t run_reader_offset(const struct run_reader *reader);
 off_t run_reader_size(const struct run_reader *reader);
 const char *run_reader_path(const struct run_reader *reader); /* of events.jsonl */
-/* The text of the line that run_reader_next returned last, without its newline; valid until the next call. */
-const char *run_reader_line(const struct run_reader *reader);
 long run_reader_skipped(const struct run_reader *reader);
 void run_reader_free(struct run_reader *reader);
 

@@ -75,7 +75,6 @@ static void test_late_file(void **state)
     expect(f, NULL);
     add(f, "{\"ev\":\"a\"}\n{\"ev\":\"b\"}\n");
     expect(f, "a");
-    assert_string_equal(run_reader_line(f->reader), "{\"ev\":\"a\"}");
     expect(f, "b");
     expect(f, NULL);
     add(f, "{\"ev\":\"c\"}\n");
@@ -180,14 +179,40 @@ static void test_many_events(void **state)
         fprintf(file, "{\"t\":%d,\"ev\":\"step\",\"step\":%d}\n", i, i);
     fclose(file);
     for (int i = 0; i < N; i++) {
-        json_t *event = run_reader_next(f->reader);
-        assert_non_null(event);
-        assert_int_equal(event_integer(event, "step", -1), i);
+        const char *read;
+        size_t length;
+        assert_true(run_reader_next_line(f->reader, &read, &length));
         snprintf(line, sizeof line, "{\"t\":%d,\"ev\":\"step\",\"step\":%d}", i, i);
-        assert_string_equal(run_reader_line(f->reader), line);
+        assert_string_equal(read, line);
+        assert_int_equal(length, strlen(line));
+        json_t *event = run_reader_event(f->reader, read, length);
+        assert_int_equal(event_integer(event, "step", -1), i);
         json_decref(event);
     }
     expect(f, NULL);
+}
+
+/* From any byte on: the first line that begins there or behind it, whole, and where it begins. */
+static void test_seek(void **state)
+{
+    struct fixture *f = *state;
+    static const char TEXT[] = "{\"ev\":\"a\"}\n\n{\"ev\":\"bb\"}\nnonsense\n{\"ev\":\"c\"}\n";
+    add(f, TEXT);
+    for (int from = 0; from <= (int)strlen(TEXT); from++) {
+        const char *next = from == 0 ? TEXT : strchr(TEXT + from - 1, '\n'), *line;
+        size_t length;
+        next = next && from ? next + 1 : next;
+        next += next && *next == '\n'; /* empty lines are passed over */
+        run_reader_seek(f->reader, from);
+        bool found = run_reader_next_line(f->reader, &line, &length);
+        assert_int_equal(found, next && *next);
+        if (found && next) {
+            assert_int_equal(strncmp(line, next, length), 0);
+            assert_int_equal(run_reader_offset(f->reader), next + length + 1 - TEXT);
+        }
+    }
+    assert_int_equal(run_reader_size(f->reader), (int)strlen(TEXT));
+    assert_int_equal(run_reader_skipped(f->reader), 0); /* what is passed over is not read */
 }
 
 static void test_no_directory(void **state)
@@ -203,8 +228,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_late_file),    TEST(test_torn_line),      TEST(test_broken_lines), TEST(test_long_lines),
-        TEST(test_endless_line), TEST(test_shrinking_file), TEST(test_many_events),  TEST(test_no_directory),
+        TEST(test_late_file),   TEST(test_torn_line),    TEST(test_broken_lines),
+        TEST(test_long_lines),  TEST(test_endless_line), TEST(test_shrinking_file),
+        TEST(test_many_events), TEST(test_no_directory), TEST(test_seek),
     };
     return cmocka_run_group_tests_name("reader", tests, NULL, NULL);
 }
