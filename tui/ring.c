@@ -495,9 +495,9 @@ static void ring_title(void *view, char *text, size_t size)
     else if (!v->built)
         snprintf(text, size, _("Ring of %s"), v->run.id);
     else if (run_model_simulated(&v->run))
-        snprintf(text, size, _("Simulated ring of %s: %s, %d ranks"), v->run.id, name, v->ring.ranks);
+        snprintf(text, size, _("%s, %d ranks: simulated, %s"), name, v->ring.ranks, v->run.id);
     else
-        snprintf(text, size, _("Ring of %s: %s, %d ranks"), v->run.id, name, v->ring.ranks);
+        snprintf(text, size, _("%s, %d ranks: %s"), name, v->ring.ranks, v->run.id);
 }
 
 static enum role ring_status(void *view, char *text, size_t size)

@@ -289,9 +289,13 @@ void ring_draw_rows(struct canvas *c, struct rect area, const struct ring_scene 
     int used = canvas_format(c, row, area.col, area.cols, ring_over(s) ? ROLE_GOOD : ROLE_ACCENT, ATTR_BOLD,
                              "%s, %s", f.phase, f.round);
     canvas_format(c, row++, area.col + used, area.cols - used, ROLE_TEXT, 0, "   %s", f.bytes);
-    if (area.rows >= 12)
-        canvas_format(c, row++, area.col, area.cols, ROLE_MUTED, 0, "%s%s%s   %s", f.formula,
-                      *f.formula ? "   " : "", f.really, f.shown);
+    if (area.rows >= 12) {
+        char line[240];
+        snprintf(line, sizeof line, "%s%s%s   %s", f.formula, *f.formula ? "   " : "", f.really, f.shown);
+        if (text_columns(line) > area.cols) /* the speed of the picture is the least of it */
+            snprintf(line, sizeof line, "%s%s%s", f.formula, *f.formula ? "   " : "", f.really);
+        canvas_text(c, row++, area.col, area.cols, ROLE_MUTED, 0, line);
+    }
     int wide = (area.cols - LABEL) / m->ranks, room = end - row;
     wide = wide > 14 ? 14 : wide < 1 ? 1 : wide;
     /* Room for the phase's name behind the ranks. */

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,7 @@ int probe_command(char *const argv[], double limit_s, char *out, size_t out_size
     }
     pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would wait for it any more */
         setsid();
         int null = open("/dev/null", O_RDONLY);
         dup2(null, 0);
