@@ -58,21 +58,25 @@ static void list(const struct course *course, const struct progress *progress, b
 /* Of the questions in the text, after it: who reads along has had the time to answer. */
 static void print_answers(const struct block_set *blocks)
 {
-    bool headed = false;
-    for (int i = 0; i < block_count(blocks); i++) {
+    char *text = NULL;
+    size_t size = 0;
+    int count = 0;
+    FILE *out = open_memstream(&text, &size);
+    for (int i = 0; out && i < block_count(blocks); i++) {
         char *answer = block_solution(blocks, i);
-        if (answer && *answer) {
-            if (!headed)
-                printf("\n%s\n", _("Answers"));
-            headed = true;
-            fputs("  ", stdout);
-            plain_print_text(block_heading(blocks, i), 0, utf8(), stdout);
-            fputs("\n    ", stdout);
-            plain_print_text(answer, 0, utf8(), stdout);
-            putchar('\n');
-        }
+        if (answer && *answer && !count++)
+            fprintf(out, "## %s\n\n", _("Answers"));
+        if (answer && *answer)
+            fprintf(out, "- %s\\\n  %s\n", block_heading(blocks, i), answer);
         free(answer);
     }
+    struct md_doc doc = {0};
+    if (out && fclose(out) == 0 && count && markdown_render(&doc, text, MEASURE, NULL)) {
+        putchar('\n');
+        plain_print_doc(&doc, utf8(), stdout);
+    }
+    markdown_free(&doc);
+    free(text);
 }
 
 static bool print(const char *name, const char *lang, bool json, struct error *e)
