@@ -38,7 +38,7 @@ static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int in
     if (done)
         snprintf(state, sizeof state, "%s", _("done"));
     else if (percent >= 100)
-        snprintf(state, sizeof state, "%s", _("read"));
+        snprintf(state, sizeof state, "%s", C_("at most 6 columns", "read"));
     else if (begun)
         snprintf(state, sizeof state, "%d %%", percent);
     if (lesson->minutes)
@@ -57,7 +57,7 @@ static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int in
     canvas_text(c, r.row, r.col + 8, r.cols - 9 - right, text, selected ? ATTR_BOLD : 0, lesson->title);
     if (right > 6)
         canvas_format(c, r.row, r.col + r.cols - 15, 8, muted, 0, "%7s", minutes);
-    int width = right > 6 ? 7 : 5;
+    int width = right > 6 ? 6 : 5;
     canvas_text_right(c, r.row, r.col + r.cols - 1 - width, width,
                       selected ? ROLE_SELECTED
                       : done   ? ROLE_GOOD
