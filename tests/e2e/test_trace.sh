@@ -86,7 +86,7 @@ expect "what it says" 0 "$ringside" runs trace "$run"
 check "shares of every rank" test "$(grep -cE '^ +[01] +[0-9.]+ ms( +[0-9.]+ %){7}$' <<<"$out")" = 2
 check "the longest layers" grep -qE '^1 dense 128 \+ relu +[0-9.]+ ms +[0-9.]+ ms +[0-9.]+ %$' <<<"$out"
 check "a step of both, 80 columns wide" test "$(grep -cE '^rank [01]    [A-Za-z.-]{70}$' <<<"$out")" = 2
-legend=$(tail -n 1 <<<"$out") unnamed=
+legend=$(sed '/^critical path/,$d' <<<"$out" | tail -n 1) unnamed=
 for letter in $(grep '^rank [01] ' <<<"$out" | cut -c 11- | fold -w 1 | sort -u); do
     grep -qF -- "$letter " <<<"$legend" || unnamed+=$letter
 done
