@@ -4,6 +4,7 @@
 #include "tui/plain_ask.h"
 
 #include "tui/markdown.h"
+#include "tui/md_cells.h"
 #include "tui/plain.h"
 #include "tui/run_model.h"
 #include "tui/text.h"
@@ -101,6 +102,20 @@ bool plain_markdown(const struct plain *p, const char *text, struct error *e)
     plain_print_doc(&doc, p->utf8, stdout);
     markdown_free(&doc);
     return ok;
+}
+
+void plain_paragraph(const struct plain *p, const char *text)
+{
+    while (*text) {
+        struct md_cells cells = {0};
+        int length = (int)strcspn(text, "\n");
+        md_cells_text_n(&cells, text, length, ROLE_TEXT, 0);
+        for (int at = 0, from, count; md_wrap(&cells, PLAIN_MEASURE, &at, &from, &count);)
+            plain_print_cells(cells.cells + from, count, p->utf8, stdout);
+        md_cells_free(&cells);
+        text += length;
+        text += *text == '\n';
+    }
 }
 
 void plain_error(const struct error *e)

@@ -51,6 +51,8 @@ long plain_number(const char *answer);
 
 /* Lays out Markdown and prints it; false and *e: no memory. */
 bool plain_markdown(const struct plain *p, const char *text, struct error *e);
+/* A paragraph, or a line each of several, broken at blanks. */
+void plain_paragraph(const struct plain *p, const char *text);
 /* "error: ..." on standard output: plain mode has one stream to be read. */
 void plain_error(const struct error *e);
 /* Runs a command of ours, its name and words; the list ends with NULL. Returns its exit code. */

@@ -24,10 +24,8 @@
 static void print_result(struct plain *p, struct block_set *set, int i)
 {
     char *result = block_result(set, i);
-    if (result && *result) {
-        plain_print_text(result, 0, p->utf8, stdout);
-        puts("");
-    }
+    if (result && *result)
+        plain_paragraph(p, result);
     free(result);
 }
 

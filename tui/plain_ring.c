@@ -37,7 +37,7 @@ static void message(const struct ring_message *m)
     puts(m->faulty ? _(": wrong") : "");
 }
 
-static void rounds(const struct ring_model *m)
+static void rounds(const struct plain *p, const struct ring_model *m)
 {
     char text[512];
     for (int k = 0; k < m->rounds && m->first[k] < MESSAGES_MAX; k++) {
@@ -50,7 +50,7 @@ static void rounds(const struct ring_model *m)
         printf(_("\n... and so on: %d messages in %d rounds.\n"), m->count, m->rounds);
     for (int i = 0; i < m->fault_count; i++) {
         ring_fault_text(m, &m->faults[i], text, sizeof text);
-        puts(text);
+        plain_paragraph(p, text);
     }
 }
 
@@ -65,7 +65,7 @@ static void operation(struct plain *p, const struct run_op *op)
     }
     plain_print_text(m.algo, 0, p->utf8, stdout);
     printf(_(", %d ranks, %d rounds, %d messages\n"), m.ranks, m.rounds, m.count);
-    rounds(&m);
+    rounds(p, &m);
     const char *text = "";
     double bytes = ring_model_formula_bytes(&m, &text);
     units_show_bytes(ring_model_busiest_bytes(&m, m.rounds), sent, sizeof sent);
