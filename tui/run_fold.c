@@ -1,5 +1,7 @@
 #include "tui/run_fold.h"
 
+#include "tui/text.h"
+
 #include "engine/base/event.h"
 
 #include <math.h>
@@ -232,7 +234,7 @@ static void fold_eval(struct run_model *m, const json_t *event)
         run_series_add(&m->eval_loss, step, loss);
     if (run_model_only_tests(m))
         add_note(m, event_number(event, "t", NAN), NOTE_INFO,
-                 "Test accuracy %.2f %%, loss %.4f, after %.0f steps.", 100 * accuracy, loss, step);
+                 _("Test accuracy %.2f %%, loss %.4f, after %.0f steps."), 100 * accuracy, loss, step);
     estimate_steps(m, (long)step, event_number(event, "epoch", NAN));
 }
 
@@ -312,9 +314,9 @@ static void fold_point(struct run_model *m, const json_t *event)
     if (!strcmp(name, "predicted") && question && !json_object_get(event, "x")) {
         const char *words = event_text(event, "value", NULL); /* "don't know" is an answer, too */
         if (words)
-            add_note(m, event_number(event, "t", NAN), NOTE_INFO, "%s You said: %s.", question, words);
+            add_note(m, event_number(event, "t", NAN), NOTE_INFO, _("%s You said: %s."), question, words);
         else
-            add_note(m, event_number(event, "t", NAN), NOTE_INFO, "%s You said %g.", question,
+            add_note(m, event_number(event, "t", NAN), NOTE_INFO, _("%s You said %g."), question,
                      event_number(event, "y", NAN));
     }
     /* Series of one name in plots of different titles are different series. */
@@ -366,7 +368,7 @@ static void fold_case(struct run_model *m, const json_t *event)
     char wrong[80] = "";
     long long right = event_integer(event, "right_ranks", -1);
     if (!k->ok && right >= 0)
-        snprintf(wrong, sizeof wrong, "%lld of %d ranks have the right sum", right, k->ranks);
+        snprintf(wrong, sizeof wrong, _("%lld of %d ranks have the right sum"), right, k->ranks);
     k->error = copy(event_text(event, "deadlock", event_text(event, "error", wrong)));
     m->started = true;
 }
@@ -412,28 +414,30 @@ static void fold_fault(struct run_model *m, const json_t *event)
         return;
     }
     static const char *const WORDS[][2] = {
-        {"dead", "has ended unexpectedly"},
-        {"stopped", "is stopped and does not answer"},
-        {"slow", "is much slower than the others"},
-        {"stuck", "is stuck in the learner's function"},
-        {"silent", "gives no sign of life"},
-        {"mismatch", "has other numbers than the others"},
-        {"deadlock", "waits for ever"},
+        {"dead", N_("has ended unexpectedly")},
+        {"stopped", N_("is stopped and does not answer")},
+        {"slow", N_("is much slower than the others")},
+        {"stuck", N_("is stuck in the learner's function")},
+        {"silent", N_("gives no sign of life")},
+        {"mismatch", N_("has other numbers than the others")},
+        {"deadlock", N_("waits for ever")},
     };
     const char *kind = event_text(event, "kind", "trouble"), *words = kind;
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++)
         if (!strcmp(kind, WORDS[i][0]))
-            words = WORDS[i][1];
-    char who[128] = "A rank", waits[256] = "";
+            words = _(WORDS[i][1]);
+    char who[128], waits[256] = "";
     long long rank = event_integer(event, "rank", -1);
     const char *host = event_text(event, "host", NULL);
-    if (rank >= 0)
-        snprintf(who, sizeof who, "Rank %lld%s%s", rank, host ? " on " : "", host ? host : "");
+    if (rank < 0)
+        snprintf(who, sizeof who, "%s", _("A rank"));
+    else
+        snprintf(who, sizeof who, host ? _("Rank %lld on %s") : _("Rank %lld"), rank, host);
     const json_t *waiting = json_object_get(event, "waiting_for");
     if (json_is_string(waiting))
         snprintf(waits, sizeof waits, ": %s", json_string_value(waiting));
     else if (json_is_integer(waiting))
-        snprintf(waits, sizeof waits, "; waiting for rank %lld", (long long)json_integer_value(waiting));
+        snprintf(waits, sizeof waits, _("; waiting for rank %lld"), (long long)json_integer_value(waiting));
     add_note(m, t, goes_on ? NOTE_WARNING : NOTE_FAULT, "%s %s%s.", who, words, waits);
 }
 
@@ -518,7 +522,7 @@ static void fold_slowed(struct run_model *m, const struct event_any *event)
         return;
     const char *words = said;
     if (*m->slowed && strcmp(m->slowed, words) != 0)
-        words = "slowed on purpose: links of several speeds";
+        words = _("slowed on purpose: links of several speeds");
     snprintf(m->slowed, sizeof m->slowed, "%s", words);
 }
 
