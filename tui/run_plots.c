@@ -414,11 +414,15 @@ static void draw_time_key(const struct run_view *v, struct canvas *c, struct rec
     int col = key.col + 1;
     for (int i = 0; i < 3 && whole > 0; i++) {
         const struct run_part *part = &run_parts[i];
-        char time[24];
+        char time[24], text[80];
         format_seconds(value[i], time, sizeof time);
+        if (key.cols < 60)
+            snprintf(text, sizeof text, "%s %.0f%%", i == 1 ? _("comm") : _(part->name),
+                     100 * value[i] / whole);
+        else
+            snprintf(text, sizeof text, "%s %s, %.0f %%", _(part->name), time, 100 * value[i] / whole);
         canvas_put(c, key.row, col, c->utf8 ? part->glyph : (uint32_t)part->ascii, part->role, 0);
-        col += 4 + canvas_format(c, key.row, col + 2, key.col + key.cols - col - 2, ROLE_TEXT, 0,
-                                 "%s %s, %.0f %%", _(part->name), time, 100 * value[i] / whole);
+        col += 4 + canvas_text(c, key.row, col + 2, key.col + key.cols - col - 2, ROLE_TEXT, 0, text);
     }
 }
 

@@ -3,6 +3,7 @@
  * and a model opened by its ends that becomes the one read from the beginning.
  */
 #include "engine/base/event.h"
+#include "tui/run_detail.h"
 #include "tui/run_model.h"
 
 #include <setjmp.h>
@@ -229,6 +230,35 @@ static void write_long_run(const char *dir, int steps)
     fclose(f);
 }
 
+/* Looked at closely, the steps that buckets have merged come back one by one. */
+static void steps_come_back(const struct run_model *whole)
+{
+    struct run_detail d = {0};
+    bool changed = false;
+    double from = 20000, to = 20200;
+    assert_true(whole->loss.stride > 1);
+    assert_ptr_equal(run_detail_best(&d, whole, from, to), whole);
+    for (int i = 0; i < 10000 && !changed; i++)
+        run_detail_tick(&d, whole, from, to, 600, &changed);
+    assert_true(changed);
+    assert_false(run_detail_tick(&d, whole, from, to, 600, &changed));
+    const struct run_model *best = run_detail_best(&d, whole, from, to);
+    assert_ptr_not_equal(best, whole);
+    assert_int_equal(best->loss.stride, 1);
+    int at = run_series_nearest(&best->loss, from);
+    for (int i = 0; i <= 200; i++) {
+        int step = 20000 + i;
+        assert_float_equal(best->loss.x[at + i], step, 0);
+        assert_float_equal(best->loss.y[at + i], 2.0 / (1 + step / 1000.0) + 0.1 * sin(step * 1.7), 1e-9);
+    }
+    /* Beyond what was read: the whole run again, until that part has been read, too. */
+    assert_ptr_equal(run_detail_best(&d, whole, 30000, 30200), whole);
+    /* All steps: buckets do. */
+    assert_false(run_detail_tick(&d, whole, 0, 40000, 600, &changed));
+    run_detail_free(&d);
+    run_detail_free(NULL);
+}
+
 static void ends_first_then_all(void **state)
 {
     (void)state;
@@ -276,6 +306,7 @@ static void ends_first_then_all(void **state)
         assert_float_equal(step, whole.index.step[i], 0);
     }
     fclose(f);
+    steps_come_back(&whole);
     run_model_free(&quick);
     run_model_free(&whole);
     assert_true(rundir_delete(run, &e));
