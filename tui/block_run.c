@@ -39,7 +39,7 @@ struct job_block {
 static const struct key_binding run_keys[] = {
     {KEY_CODE_ENTER, START, N_("start"), N_("start the block; once started: the whole view of its run")},
     {'r', AGAIN, N_("again"), N_("start it once more")},
-    {'x', STOP, NULL, N_("stop its run")},
+    {'x', STOP, N_("stop"), N_("stop its run")},
     {0, 0, NULL, NULL},
 };
 
