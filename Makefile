@@ -180,9 +180,9 @@ $(GPU_TESTS): %: %.o $(CUDA_OBJECTS) $(LIBBACK) $(LIBSHARED)
 .PHONY: gpu-tests
 gpu-tests: $(GPU_TESTS)
 
-# Left out where it cannot be built.
+# Left out where it cannot be built; and of no use under a sanitizer, which knows no GPU.
 .PHONY: gpu-plugin kernels-all
-all gpu-plugin: $(if $(CUDA),$(PLUGIN))
+all gpu-plugin: $(if $(SAN),,$(if $(CUDA),$(PLUGIN)))
 kernels-all:
 	@$(MAKE) $(JOBS) --no-print-directory CUDA_ARCHS=all BUILD=$(BUILD)/all-gpus $(BUILD)/all-gpus/ringside-cuda.so
 

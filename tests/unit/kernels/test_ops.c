@@ -6,6 +6,7 @@
  */
 #include "engine/base/random.h"
 #include "engine/nn/network.h"
+#include "engine/nn/optimizer.h"
 #include "engine/nn/plugin.h"
 #include "kernels/cuda_backend.h"
 #include "tests/unit/kernels/device.h"
@@ -442,6 +443,71 @@ static void test_strange_token(void **state)
     model_free(&model);
 }
 
+/* --- text_rnn and char_lstm, small: some steps of Adam on a batch, beside the CPU --- */
+
+static const struct {
+    const char *name, *layers, *input, *loss;
+} sequences[] = {
+    {"text_rnn",
+     "{'kind':'embedding','vocabulary':40,'units':9},{'kind':'simple_rnn','units':13,'last':true},"
+     "{'kind':'dense','units':1}",
+     "{'tokens':17}", "'loss':'bce'"},
+    {"char_lstm",
+     "{'kind':'embedding','vocabulary':21,'units':9},{'kind':'lstm','units':19},{'kind':'dropout','rate':0.2}"
+     ","
+     "{'kind':'lstm','units':11},{'kind':'layernorm'},{'kind':'dense','units':21}",
+     "{'tokens':12}", "'loss':'cross_entropy'"},
+};
+
+enum { STEPS = 8, SEQUENCES = 6 };
+
+static void train_sequences(const struct model_spec *model, bool gpu, double loss[STEPS], float *parameters)
+{
+    struct side s = side_new(model, SEQUENCES, gpu);
+    struct error e = {0};
+    struct optimizer_spec spec;
+    int32_t classes[SEQUENCES * 12];
+    struct random r = random_stream(21, 1, 0);
+    assert_true(optimizer_named("adam", &spec, &e));
+    struct optimizer *optimizer = optimizer_new(&spec, model, s.backend, &e);
+    check(optimizer, &e);
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        classes[i] = (int32_t)random_below(&r, model->loss.kind == LOSS_BCE ? 2 : 21);
+    const struct targets targets = {.classes = classes, .samples = SEQUENCES};
+    for (int step = 0; step < STEPS; step++) {
+        struct loss_sum sum;
+        double squares;
+        s.network->context.step = step;
+        fill_input(&s, model, SEQUENCES);
+        check(network_gradients(s.network, &targets, 1.0 / SEQUENCES, &sum, &e), &e);
+        check(optimizer_take_step(optimizer, 0.02, s.network->parameters, s.gradients, &squares, &e), &e);
+        loss[step] = sum.loss / (double)sum.rows;
+    }
+    check(s.backend->ops->copy_out(s.backend, parameters, s.network->parameters, model->parameters, &e), &e);
+    optimizer_free(optimizer);
+    side_free(&s);
+}
+
+static void test_sequence_models(void **state)
+{
+    (void)state;
+    for (size_t m = 0; m < sizeof sequences / sizeof *sequences; m++) {
+        struct model_spec model = model_of(sequences[m].layers, sequences[m].input, sequences[m].loss);
+        double cpu[STEPS], gpu[STEPS];
+        float *a = calloc(model.parameters, sizeof *a), *b = calloc(model.parameters, sizeof *b);
+        train_sequences(&model, false, cpu, a);
+        train_sequences(&model, true, gpu, b);
+        for (int step = 0; step < STEPS; step++)
+            if (!(fabs(cpu[step] - gpu[step]) <= 1e-4 * cpu[step]))
+                fail_msg("%s, step %d: loss %.7g and %.7g", sequences[m].name, step, cpu[step], gpu[step]);
+        assert_true(gpu[STEPS - 1] < 0.8 * gpu[0]);
+        compare("the parameters", sequences[m].name, "some steps", a, b, model.parameters, 1e-3);
+        free(a);
+        free(b);
+        model_free(&model);
+    }
+}
+
 /* What these tests cannot show, from where it is written down. */
 static void test_says_what_is_not_emulated(void **state)
 {
@@ -464,11 +530,9 @@ static void test_says_what_is_not_emulated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_dropout_over_ranks),
-        cmocka_unit_test(test_losses),
-        cmocka_unit_test(test_strange_token),
-        cmocka_unit_test(test_says_what_is_not_emulated),
+        cmocka_unit_test(test_layers),          cmocka_unit_test(test_dropout_over_ranks),
+        cmocka_unit_test(test_losses),          cmocka_unit_test(test_strange_token),
+        cmocka_unit_test(test_sequence_models), cmocka_unit_test(test_says_what_is_not_emulated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
