@@ -17,9 +17,9 @@
  *   adam{lr =, weight_decay =}  adamw{...}  lamb{...}
  *   train{ model = "cnn" | model{...}, data = "mnist", ranks =, batch = (per rank), epochs = | steps = | seconds =,
  *          accumulate =, lr =, optimizer = "adam" | adam{} ..., clip =, scale_lr =, warmup =,
- *          schedule = "onecycle" | "constant" | "step" | "cosine", step_size =, gamma =, dtype =,
- *          allreduce = "ring" | "mpi", threads =, seed =, reproducible =, checkpoint_every =, hash_every =, resume =, eval =,
- *          pause =, device =, label =, detach = true }
+ *          schedule = "onecycle" | "constant" | "step" | "cosine", step_size =, gamma =, dtype = "fp32" | "bf16" | "tf32",
+ *          allreduce = "ring" | "mpi" | "nccl", threads =, seed =, reproducible =, checkpoint_every =, hash_every =, resume =, eval =,
+ *          pause =, device = "auto" | "cpu" | "cuda", label =, detach = true }
  *       -> { ok, run, accuracy, loss, samples_per_s, wall_s, steps = {{step, loss, ...}}, evals, ranks, error }
  *       detach = true returns at once, with { run }
  *   allreduce{ ranks =, bytes = 1048576 | {...}, algo = "ring,mpi", iters =, check =, buffer = "engine" | "private",

@@ -95,7 +95,6 @@ double comm_take_sent_bytes(struct comm *c);
  * the rank's backend was asked for, and comm_device_wait waits for all that were started. Seconds: see device_comm.h.
  */
 void comm_set_device(struct comm *c, struct device_comm *d);
-bool comm_has_device(const struct comm *c);
 bool comm_device_sum(struct comm *c, const struct element *type, const void *from, void *to, size_t n,
                      struct error *e);
 bool comm_device_wait(struct comm *c, struct error *e);

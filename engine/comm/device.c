@@ -11,11 +11,6 @@ void comm_set_device(struct comm *c, struct device_comm *d)
     c->device = d;
 }
 
-bool comm_has_device(const struct comm *c)
-{
-    return c->device;
-}
-
 static enum device_type device_type(const struct element *type)
 {
     return type == &element_f64    ? DEVICE_F64

@@ -107,16 +107,32 @@ static bool emit_point(struct trainer *tr, int batch, double latency, struct err
     return sink_emit(tr->sink, event, e);
 }
 
+/* A GPU tells what does not fit when it is asked: what did so far has been told. */
+static bool leave_out(struct trainer *tr, int batch, const struct error *why, struct error *e)
+{
+    char text[400];
+    snprintf(text, sizeof text, "batch %d is left out: %.350s", batch, why->text);
+    return sink_note(tr->sink, "info", text, e);
+}
+
 static bool measure_all(struct trainer *tr, struct error *e)
 {
     double per_sample_s = 0;
     for (int i = 0; i < BATCHES && !rundir_stop_requested(tr->rundir); i++) {
         char why[200];
         double latency;
+        struct error error = {0};
         too_much(tr, batches[i], per_sample_s, why, sizeof why);
         if (*why)
             return sink_note(tr->sink, "info", why, e);
-        if (!measure(tr, batches[i], &latency, e) || !emit_point(tr, batches[i], latency, e))
+        if (!measure(tr, batches[i], &latency, &error)) {
+            if (tr->device.plugin && i > 0)
+                return leave_out(tr, batches[i], &error, e);
+            if (e)
+                *e = error;
+            return false;
+        }
+        if (!emit_point(tr, batches[i], latency, e))
             return false;
         per_sample_s = latency / batches[i];
     }

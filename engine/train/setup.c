@@ -413,6 +413,8 @@ bool trainer_emit_run(struct trainer *tr, struct error *e)
     else
         set_recipe(tr, event);
     return sink_emit(tr->sink, event, e) &&
+           (!tr->device.plugin || !tr->device.plugin->emulation ||
+            sink_note(tr->sink, "warn", "the GPU is emulated on the host: slow, and no measure of one", e)) &&
            (!*tr->device.notes || sink_note(tr->sink, "info", tr->device.notes, e)) &&
            (!tr->about_auto || sink_note(tr->sink, "info", tr->about_auto, e)) &&
            (!*tr->resume_note || sink_note(tr->sink, "warn", tr->resume_note, e));

@@ -256,6 +256,17 @@ static void test_nccl(struct tap *tap)
         drop(tap, path);
         job_clear(&job);
     }
+    struct job job = job_of(plain, pictures);
+    struct told told;
+    job.train.autotune = ranks > 1;
+    job.train.steps = ranks > 1 ? 300 : 5;
+    job.train.lr = 1e-3;
+    strcpy(job.train.algo, "nccl");
+    run(tap, &job, "cuda", folder(tap, path), &told);
+    snprintf(detail, sizeof detail, "%.300s", told.error.text);
+    tap_check(tap, "NCCL is tried beside the algorithms of the host's memory", told.ok, detail);
+    drop(tap, path);
+    job_clear(&job);
     unsetenv("WALLED_GPUS");
 }
 
