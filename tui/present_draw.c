@@ -49,6 +49,17 @@ static void unbar(struct md_doc *doc)
     }
 }
 
+/* What is bold is what a hall shall remember. */
+static void colour(struct md_doc *doc)
+{
+    for (int i = 0; i < doc->count; i++)
+        for (int k = 0; k < doc->lines[i].count; k++) {
+            struct cell *cell = &doc->lines[i].cells[k];
+            if (cell->attributes & ATTR_BOLD && cell->role == ROLE_TEXT)
+                cell->role = ROLE_ACCENT;
+        }
+}
+
 static void lay_out(struct present *p, int cols, int rows)
 {
     const struct slide *s = &p->slides.slides[p->state.slide];
@@ -56,6 +67,7 @@ static void lay_out(struct present *p, int cols, int rows)
         return;
     present_draw_free(p);
     markdown_render(&p->body, s->text, cols < TEXT_COLS ? cols : TEXT_COLS, NULL);
+    colour(&p->body);
     char *picture = p->replay || p->block >= 0 ? NULL : slide_picture(s);
     if (picture)
         markdown_render(&p->picture, picture, cols, NULL);
