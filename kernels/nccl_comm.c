@@ -147,6 +147,8 @@ static enum progress poll(struct device_comm *d, struct error *e)
     cudaError_t code = cudaEventQuery(c->last);
     if (code == cudaSuccess)
         return PROGRESS_DONE;
+    if (code == cudaErrorNotReady)
+        cudaGetLastError(); /* or the next kernel's launch would be told of it */
     bool ok = (code == cudaErrorNotReady || cuda_ok(code, "the allreduce", e)) &&
               nccl_ok(&c->nccl, c->nccl.async_error(c->ranks, &state), "the allreduce", e) &&
               nccl_ok(&c->nccl, state, "the allreduce", e);
@@ -160,6 +162,7 @@ static void times(struct device_comm *d, double *busy_s, double *exposed_s)
     if (c->summing && c->joined && cudaEventElapsedTime(&busy, c->first, c->last) == cudaSuccess &&
         cudaEventElapsedTime(&exposed, c->waited, c->last) != cudaSuccess)
         exposed = 0;
+    cudaGetLastError(); /* a time that is not there yet is no error */
     *busy_s = 1e-3 * (double)busy;
     *exposed_s = 1e-3 * (double)(exposed < 0 ? 0 : exposed < busy ? exposed : busy);
     c->summing = false;
