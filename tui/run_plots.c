@@ -334,9 +334,10 @@ void run_plot_curve(struct run_view *v, struct canvas *c, struct rect inside, en
 void run_draw_curve(struct run_view *v, struct canvas *c, struct rect area, enum run_curve curve)
 {
     char text[64];
-    run_plot_curve(v, c, canvas_box(c, area, title_of(v, curve), ROLE_BORDER), curve, text, sizeof text);
+    const char *title = title_of(v, curve);
+    run_plot_curve(v, c, canvas_box(c, area, title, ROLE_BORDER), curve, text, sizeof text);
     const char *shown = text, *value = strstr(text, ": ");
-    if (value && area.cols <= text_columns(text) + 14)
+    if (value && area.cols < text_columns(text) + text_columns(title) + 8)
         shown = value + 1; /* no room to say of which step it is */
     if (*text)
         run_draw_corner(c, area, curve == CURVE_ACCURACY ? ROLE_GOOD : plot_role(0), shown);

@@ -177,7 +177,7 @@ static void draw_wide(struct run_view *v, struct canvas *c, struct rect area)
     run_draw_curve(v, c, area, CURVE_LOSS);
     run_draw_curve(v, c, right, CURVE_ACCURACY);
     struct rect ranks = rect_cut_cols(&row, -row.cols * 36 / 100),
-                step = rect_cut_cols(&row, -row.cols * 45 / 100);
+                step = rect_cut_cols(&row, -(row.cols * 45 / 100 > 38 ? row.cols * 45 / 100 : 38));
     run_draw_curve(v, c, row, CURVE_SPEED);
     draw_step(v, c, step);
     boxed_ranks(v, c, ranks);

@@ -29,7 +29,8 @@ screen run-train-ascii 80x24 run:train-done "" --ascii
 screen run-train-running 80x24 run:train-four ""
 screen run-train-loss-pane 80x24 run:train-four "Tab"
 screen run-train-log-scale 80x24 run:train-four "y Tab"
-screen run-train-ranks-pane 40x12 run:train-four "Tab Tab Tab Tab"
+screen run-train-time-pane 40x12 run:train-four "Tab Tab Tab Tab"
+screen run-train-ranks-pane 40x12 run:train-four "Tab Tab Tab Tab Tab"
 screen samples-images-80x24 80x24 run:samples-images "m"
 screen samples-images-160x45 160x45 run:samples-images "m"
 screen samples-images-ascii 80x24 run:samples-images "m" --ascii
