@@ -325,12 +325,44 @@ static int place(const struct ask *a, double value, int each)
     return (a->stops - 1) * each;
 }
 
-/* The scale: stops with their labels, the learner's mark above, the truth's mark below. */
+/* Where a word begins whose middle is at a column, as far as the row allows. */
+static int word_at(struct rect in, int at, int width)
+{
+    int left = at - width / 2, most = in.col + in.cols - width;
+    left = left < most ? left : most;
+    return left > in.col ? left : in.col;
+}
+
+/* Above the scale, which begins at `col`: what the learner said, and what is true, side by side where they are close. */
+static void draw_words(const struct block *b, struct canvas *c, struct rect in, int col, int each)
+{
+    static const char *const words[SOURCES] = {
+        [KNOWN] = N_("true"), [MEASURED] = N_("measured"), [SIMULATED] = N_("simulated")};
+    const struct ask *a = b->state;
+    const char *you = _("you"), *word = _(words[source_of(b)]);
+    int own = text_columns(you), width = text_columns(word), mine = 0;
+    bool said = b->chosen >= 0 && b->chosen < a->count - 1;
+    double value = b->chosen >= 0 ? truth(b) : NAN;
+    if (said) {
+        mine = word_at(in, col + b->chosen * each, own);
+        canvas_text(c, in.row, mine, own, ROLE_ACCENT, ATTR_BOLD, you);
+    }
+    if (!isfinite(value))
+        return;
+    int at = col + place(a, value, each), left = word_at(in, at, width);
+    canvas_put(c, in.row + 1, at, 0x25c6, ROLE_GOOD, ATTR_BOLD);
+    if (said && left < mine + own + 2 && left + width + 2 > mine) {
+        bool before = at < col + b->chosen * each && mine - 2 - width >= in.col;
+        left = before ? mine - 2 - width : mine + own + 2;
+    }
+    canvas_text(c, in.row, left, width, ROLE_GOOD, ATTR_BOLD, word);
+}
+
+/* The scale: stops with their labels below, words above. */
 static void draw_scale(const struct block *b, struct canvas *c, struct rect in, int each, bool focused)
 {
     const struct ask *a = b->state;
     int last = a->count - 1, col = in.col + each / 2, row = in.row + 1, known = in.col + a->stops * each + 2;
-    double value = b->chosen >= 0 ? truth(b) : NAN;
     const char *unit = block_text_get(&b->text, "unit");
     canvas_hline(c, row, col, (a->stops - 1) * each + 1, ROLE_BORDER);
     for (int i = 0; i < a->count; i++) {
@@ -355,23 +387,10 @@ static void draw_scale(const struct block *b, struct canvas *c, struct rect in, 
             c->cursor_row = row;
             c->cursor_col = at;
         }
-        if (chosen && i < last)
-            canvas_text(c, in.row, at - text_columns(_("you")) / 2, 12, ROLE_ACCENT, ATTR_BOLD, _("you"));
     }
     if (unit)
         canvas_text(c, in.row + 2, known, in.cols - (known - in.col), ROLE_MUTED, 0, unit);
-    if (isfinite(value)) {
-        static const char *const words[SOURCES] = {
-            [KNOWN] = N_("true"), [MEASURED] = N_("measured"), [SIMULATED] = N_("simulated")};
-        const char *word = _(words[source_of(b)]);
-        int at = col + place(a, value, each), width = text_columns(word);
-        canvas_put(c, row, at, 0x25c6, ROLE_GOOD, ATTR_BOLD);
-        /* Beside the learner's word where both are in one place. */
-        int left = at - width / 2, mine = b->chosen < last ? col + b->chosen * each : -100;
-        if (abs(mine - at) < width / 2 + 4)
-            left = mine + 3 + text_columns(_("you")) / 2;
-        canvas_text(c, in.row, left < in.col ? in.col : left, width, ROLE_GOOD, ATTR_BOLD, word);
-    }
+    draw_words(b, c, in, col, each);
 }
 
 static void draw_choices(const struct block *b, struct canvas *c, struct rect in, bool focused)
