@@ -4,7 +4,7 @@
  *
  * The first step of a network runs as ever: with it buffers and cuBLAS get all the memory they need. The second is
  * recorded, not run, and then started; so is every later one. What changes from step to step lies in device memory that the host
- * writes before (cuda_step_set, the batch, the targets). The emulation has no graphs: there every step runs as ever.
+ * writes before (cuda_step_set, the batch, the targets).
  */
 #include "kernels/cuda.h"
 
@@ -15,49 +15,8 @@ struct cuda_record {
     /* The buffers it was recorded with. */
     const float *parameters;
     float *gradients, *state;
-#ifndef KERNELS_EMULATED
     cudaGraphExec_t graph; /* NULL: not recorded yet */
-#endif
 };
-
-#ifdef KERNELS_EMULATED
-
-static void forget(struct cuda_record *r)
-{
-    r->warm = false;
-}
-
-static bool ready(const struct cuda_record *r)
-{
-    (void)r;
-    return false;
-}
-
-static bool can_record(const struct cuda *cuda, const struct pass_context *c)
-{
-    (void)cuda, (void)c;
-    return false;
-}
-
-static bool capture(struct cuda *cuda, struct error *e)
-{
-    (void)cuda;
-    return error_set(e, ERROR_FAILED, "the emulation records no graphs");
-}
-
-static bool capture_end(struct cuda *cuda, struct cuda_record *r, struct error *e)
-{
-    (void)r;
-    return capture(cuda, e);
-}
-
-static bool start(const struct cuda *cuda, const struct cuda_record *r, struct error *e)
-{
-    (void)cuda, (void)r;
-    return error_set(e, ERROR_FAILED, "the emulation records no graphs");
-}
-
-#else
 
 static void forget(struct cuda_record *r)
 {
@@ -99,8 +58,6 @@ static bool start(const struct cuda *cuda, const struct cuda_record *r, struct e
 {
     return cuda_ok(cudaGraphLaunch(r->graph, cuda->stream), "starting a recorded step", e);
 }
-
-#endif
 
 void cuda_record_free(struct stage *s)
 {

@@ -1,4 +1,5 @@
 #include "kernels/emulation/cublas_v2.h"
+#include "kernels/emulation/graph.h"
 #include "kernels/emulation/machine.h"
 #include "kernels/emulation/numbers.h"
 
@@ -168,6 +169,41 @@ static const void *moved(const void *data, cudaDataType type, long long elements
     return (const char *)data + elements * (long long)size_of(type);
 }
 
+/* What is asked for, so that a recorded graph can ask for it again. */
+struct products {
+    cublasOperation_t transa, transb;
+    int m, n, k, lda, ldb, ldc, batches;
+    cudaDataType type_a, type_b, type_c;
+    long long stride_a, stride_b, stride_c;
+    const void *a, *b;
+    void *c;
+    float alpha, beta;
+};
+
+static cublasStatus_t multiply_all(const struct products *p)
+{
+    const int rows_a = p->transa == CUBLAS_OP_N ? p->m : p->k,
+              rows_b = p->transb == CUBLAS_OP_N ? p->k : p->n;
+    for (int i = 0; i < p->batches; i++) {
+        struct matrix a = {moved(p->a, p->type_a, i * p->stride_a), p->type_a, rows_a,
+                           p->transa == CUBLAS_OP_N ? p->k : p->m, p->lda};
+        struct matrix b = {moved(p->b, p->type_b, i * p->stride_b), p->type_b, rows_b,
+                           p->transb == CUBLAS_OP_N ? p->n : p->k, p->ldb};
+        struct matrix c = {moved(p->c, p->type_c, i * p->stride_c), p->type_c, p->m, p->n, p->ldc};
+        cublasStatus_t status =
+            product(p->transa, p->transb, p->m, p->n, p->k, p->alpha, &a, &b, p->beta, &c);
+        if (status != CUBLAS_STATUS_SUCCESS)
+            return status;
+    }
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static void multiply_again(const void *data)
+{
+    if (!emulation_fault())
+        multiply_all(data);
+}
+
 cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation_t transa,
                                           cublasOperation_t transb, int m, int n, int k, const void *alpha,
                                           const void *A, cudaDataType type_a, int lda, long long stride_a,
@@ -190,18 +226,30 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
         return CUBLAS_STATUS_EXECUTION_FAILED;
     if (m == 0 || n == 0 || k == 0)
         return k == 0 && m > 0 && n > 0 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
-    const float *alpha_f = (const float *)alpha, *beta_f = (const float *)beta;
-    for (int i = 0; i < batches; i++) {
-        struct matrix a = {moved(A, type_a, i * stride_a), type_a, rows_a, transa == CUBLAS_OP_N ? k : m,
-                           lda};
-        struct matrix b = {moved(B, type_b, i * stride_b), type_b, rows_b, transb == CUBLAS_OP_N ? n : k,
-                           ldb};
-        struct matrix c = {moved(C, type_c, i * stride_c), type_c, m, n, ldc};
-        cublasStatus_t status = product(transa, transb, m, n, k, *alpha_f, &a, &b, *beta_f, &c);
-        if (status != CUBLAS_STATUS_SUCCESS)
-            return status;
-    }
-    return CUBLAS_STATUS_SUCCESS;
+    const struct products p = {.transa = transa,
+                               .transb = transb,
+                               .m = m,
+                               .n = n,
+                               .k = k,
+                               .lda = lda,
+                               .ldb = ldb,
+                               .ldc = ldc,
+                               .batches = batches,
+                               .type_a = type_a,
+                               .type_b = type_b,
+                               .type_c = type_c,
+                               .stride_a = stride_a,
+                               .stride_b = stride_b,
+                               .stride_c = stride_c,
+                               .a = A,
+                               .b = B,
+                               .c = C,
+                               .alpha = *(const float *)alpha,
+                               .beta = *(const float *)beta};
+    if (graph_records(NULL))
+        return graph_take(multiply_again, &p, sizeof p, NULL, 0) ? CUBLAS_STATUS_SUCCESS
+                                                                 : CUBLAS_STATUS_ALLOC_FAILED;
+    return multiply_all(&p);
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,

@@ -91,7 +91,7 @@ namespace emulation
 
 /* The arguments are copied, as a launch copies them: all threads read the one copy. */
 template <class Call, class... Arguments>
-void launch(const char *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t, Call call,
+void launch(const char *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Call call,
             Arguments... arguments)
 {
     struct {
@@ -107,7 +107,8 @@ void launch(const char *kernel, dim3 grid, dim3 block, size_t shared_bytes, cuda
                                      std::apply(a->call, a->arguments);
                                  },
                                  &all,
-                                 sizeof all};
+                                 sizeof all,
+                                 stream};
     emulation_launch(&l);
 }
 

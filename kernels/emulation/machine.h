@@ -36,6 +36,7 @@ struct emulation_launch {
     void (*call)(const void *arguments); /* runs one thread */
     const void *arguments;
     size_t argument_bytes;
+    struct CUstream_st *stream;
 };
 /*
  * Returns when the kernel is through. emulation_launch (runtime.c) looks at the configuration first, as the runtime does,

@@ -1,4 +1,5 @@
-#include "kernels/emulation/cuda_runtime_api.h"
+#include "kernels/emulation/runtime.h"
+#include "kernels/emulation/graph.h"
 #include "kernels/emulation/machine.h"
 
 #include <pthread.h>
@@ -23,16 +24,16 @@ static _Thread_local cudaError_t last_error;
 static _Thread_local int current_device;
 static size_t shared_allowed = SHARED_BYTES;
 
-static cudaError_t failed(cudaError_t error)
+cudaError_t runtime_failed(cudaError_t error)
 {
     last_error = error;
     return error;
 }
 
 /* A fault of a kernel stays, as it does on a device: nothing works after it. */
-static cudaError_t state(void)
+cudaError_t runtime_state(void)
 {
-    return emulation_fault() ? failed(cudaErrorLaunchFailure) : cudaSuccess;
+    return emulation_fault() ? runtime_failed(cudaErrorLaunchFailure) : cudaSuccess;
 }
 
 static double now_s(void)
@@ -61,7 +62,7 @@ cudaError_t cudaGetDeviceCount(int *count)
     const char *text = getenv("RINGSIDE_EMULATION_DEVICES");
     int n = text ? atoi(text) : 1;
     *count = n > MAX_DEVICES ? MAX_DEVICES : n;
-    return n > 0 ? cudaSuccess : failed(cudaErrorNoDevice);
+    return n > 0 ? cudaSuccess : runtime_failed(cudaErrorNoDevice);
 }
 
 static bool is_device(int device)
@@ -73,9 +74,9 @@ static bool is_device(int device)
 cudaError_t cudaSetDevice(int device)
 {
     if (!is_device(device))
-        return failed(cudaErrorInvalidDevice);
+        return runtime_failed(cudaErrorInvalidDevice);
     current_device = device;
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaGetDevice(int *device)
@@ -87,7 +88,7 @@ cudaError_t cudaGetDevice(int *device)
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 {
     if (!is_device(device))
-        return failed(cudaErrorInvalidDevice);
+        return runtime_failed(cudaErrorInvalidDevice);
     /* Two multiprocessors: a loop over more than the grid has to go round more than once. */
     *p = (struct cudaDeviceProp){.name = "cuda (emulation)",
                                  .uuid = {{(char)device}},
@@ -129,7 +130,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = (int)p.sharedMemPerBlockOptin; break;
     case cudaDevAttrClockRate:
     case cudaDevAttrMemoryClockRate: *value = 0; break; /* it has no clock */
-    default: return failed(cudaErrorInvalidValue);
+    default: return runtime_failed(cudaErrorInvalidValue);
     }
     return cudaSuccess;
 }
@@ -137,19 +138,19 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 cudaError_t cudaDeviceGetPCIBusId(char *id, int room, int device)
 {
     if (!is_device(device))
-        return failed(cudaErrorInvalidDevice);
+        return runtime_failed(cudaErrorInvalidDevice);
     snprintf(id, (size_t)room, "0000:00:%02x.0", (unsigned)device & 0xff);
     return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaDeviceReset(void)
 {
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
@@ -164,7 +165,7 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
     size_t used = emulation_memory_in_use();
     *total_bytes = memory_of_device();
     *free_bytes = used < *total_bytes ? *total_bytes - used : 0;
-    return state();
+    return runtime_state();
 }
 
 /* --- errors --- */
@@ -237,10 +238,10 @@ const char *cudaGetErrorString(cudaError_t error)
 static cudaError_t take(void **memory, size_t bytes, enum memory_kind kind)
 {
     *memory = NULL;
-    if (state() != cudaSuccess)
+    if (runtime_state() != cudaSuccess)
         return last_error;
     if (bytes > 0 && !(*memory = memory_take(bytes, kind)))
-        return failed(cudaErrorMemoryAllocation);
+        return runtime_failed(cudaErrorMemoryAllocation);
     return cudaSuccess;
 }
 
@@ -257,7 +258,7 @@ cudaError_t cudaMallocAsync(void **memory, size_t bytes, cudaStream_t stream)
 
 cudaError_t cudaFree(void *memory)
 {
-    return memory_give(memory) ? state() : failed(cudaErrorInvalidValue);
+    return memory_give(memory) ? runtime_state() : runtime_failed(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaFreeAsync(void *memory, cudaStream_t stream)
@@ -282,77 +283,15 @@ cudaError_t cudaFreeHost(void *memory)
     return cudaFree(memory);
 }
 
-/* Whether all these bytes are the device's (or none of them are). */
-static bool on_device(const void *memory, size_t bytes, bool device)
-{
-    enum memory_kind kind;
-    if (memory_within(memory, bytes, &kind))
-        return (kind == MEMORY_DEVICE) == device;
-    return !device && !memory_within(memory, 1, &kind);
-}
-
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    if (state() != cudaSuccess)
-        return last_error;
-    if (bytes == 0)
-        return cudaSuccess;
-    bool into = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    bool out_of = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-    if (kind != cudaMemcpyDefault && (!on_device(to, bytes, into) || !on_device(from, bytes, out_of)))
-        return failed(cudaErrorInvalidValue);
-    memmove(to, from, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream)
-{
-    (void)stream;
-    return cudaMemcpy(to, from, bytes, kind);
-}
-
-cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                              size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-    if (width > to_pitch || width > from_pitch)
-        return failed(cudaErrorInvalidValue);
-    for (size_t i = 0; i < height; i++) {
-        cudaError_t error = cudaMemcpyAsync((char *)to + i * to_pitch, (const char *)from + i * from_pitch,
-                                            width, kind, stream);
-        if (error != cudaSuccess)
-            return error;
-    }
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemset(void *memory, int value, size_t bytes)
-{
-    if (state() != cudaSuccess)
-        return last_error;
-    if (bytes == 0)
-        return cudaSuccess;
-    if (!on_device(memory, bytes, true))
-        return failed(cudaErrorInvalidValue);
-    memset(memory, value, bytes);
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
-{
-    (void)stream;
-    return cudaMemset(memory, value, bytes);
-}
-
 /* --- streams and events: all that was asked for before is done --- */
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
     *stream = calloc(1, sizeof **stream);
     if (!*stream)
-        return failed(cudaErrorMemoryAllocation);
+        return runtime_failed(cudaErrorMemoryAllocation);
     (*stream)->device = current_device;
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
@@ -370,32 +309,33 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     free(stream);
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    (void)stream;
-    return state();
+    if (stream && graph_records(stream))
+        return runtime_failed(cudaErrorStreamCaptureUnsupported);
+    return runtime_state();
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     (void)stream;
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
     (void)stream;
     (void)flags;
-    return event ? state() : failed(cudaErrorInvalidResourceHandle);
+    return event ? runtime_state() : runtime_failed(cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t call, void *data)
 {
     (void)stream;
-    if (state() != cudaSuccess)
+    if (runtime_state() != cudaSuccess)
         return last_error;
     call(data);
     return cudaSuccess;
@@ -405,9 +345,9 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
     *event = calloc(1, sizeof **event);
     if (!*event)
-        return failed(cudaErrorMemoryAllocation);
+        return runtime_failed(cudaErrorMemoryAllocation);
     (*event)->timing = !(flags & cudaEventDisableTiming);
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
@@ -418,21 +358,21 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     free(event);
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     (void)stream;
     if (!event)
-        return failed(cudaErrorInvalidResourceHandle);
+        return runtime_failed(cudaErrorInvalidResourceHandle);
     event->recorded_s = now_s();
-    return state();
+    return runtime_state();
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return event ? state() : failed(cudaErrorInvalidResourceHandle);
+    return event ? runtime_state() : runtime_failed(cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
@@ -443,9 +383,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event)
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
     if (!from || !to || !from->timing || !to->timing || from->recorded_s == 0 || to->recorded_s == 0)
-        return failed(cudaErrorInvalidResourceHandle);
+        return runtime_failed(cudaErrorInvalidResourceHandle);
     *ms = (float)(1e3 * (to->recorded_s - from->recorded_s));
-    return state();
+    return runtime_state();
 }
 
 /* --- launches --- */
@@ -454,10 +394,19 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attr
 {
     (void)kernel;
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize || value < 0 || value > SHARED_MOST)
-        return failed(cudaErrorInvalidValue);
+        return runtime_failed(cudaErrorInvalidValue);
     if ((size_t)value > shared_allowed)
         shared_allowed = (size_t)value; /* of every kernel: a looser rule than the device's */
     return cudaSuccess;
+}
+
+/* A launch in a recorded graph: its arguments lie behind it. */
+static void launch_again(const void *data)
+{
+    struct emulation_launch l = *(const struct emulation_launch *)data;
+    l.arguments = (const char *)data + (sizeof l + 15) / 16 * 16;
+    if (!emulation_fault())
+        emulation_run(&l);
 }
 
 void emulation_launch(const struct emulation_launch *l)
@@ -468,12 +417,15 @@ void emulation_launch(const struct emulation_launch *l)
     uint64_t threads = (uint64_t)b.x * b.y * b.z;
     if (g.x == 0 || g.y == 0 || g.z == 0 || g.y > 65535 || g.z > 65535 || threads == 0 ||
         threads > EMULATION_MAX_THREADS || b.z > 64) {
-        failed(cudaErrorInvalidConfiguration);
+        runtime_failed(cudaErrorInvalidConfiguration);
         return;
     }
     if (l->shared_bytes > shared_allowed) {
-        failed(cudaErrorInvalidValue);
+        runtime_failed(cudaErrorInvalidValue);
         return;
     }
-    emulation_run(l);
+    if (l->stream && graph_records(l->stream))
+        graph_take(launch_again, l, sizeof *l, l->arguments, l->argument_bytes);
+    else
+        emulation_run(l);
 }

@@ -80,7 +80,9 @@ static void fill_batch(struct pair *p, uint64_t number)
     for (int i = 0; i < BOTH; i++) {
         struct random r = random_stream(11, 1, number);
         float *input = network_input(p->network[i]);
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n && p->model.input.kind == SHAPE_TOKENS; k++)
+            ((int32_t *)(void *)input)[k] = (int32_t)random_below(&r, 20);
+        for (size_t k = 0; k < n && p->model.input.kind != SHAPE_TOKENS; k++)
             input[k] = random_uniform(&r, -1, 1);
         for (int k = 0; k < p->batch; k++)
             p->classes[k] = (int32_t)random_below(&r, (uint64_t)model_output(&p->model).channels);
@@ -305,37 +307,62 @@ static void test_models(void **state)
 
 /* --- what goes beyond a pass --- */
 
-/* Recorded or not, a step gives the same bits, and so does the same step again. */
+/* What a step's passes leave: the loss, and the gradients (free them). */
+static float *one_step(struct pair *p, uint64_t step, bool recorded, struct loss_sum *sum)
+{
+    struct network *n = p->network[GPU];
+    struct targets targets = {.classes = p->classes, .samples = step == 3 ? p->batch - 1 : p->batch};
+    struct error e = {0};
+    fill_batch(p, step);
+    n->context.step = (long)step; /* another mask */
+    if (!recorded) {
+        pass_of(p, GPU, &targets, sum);
+        return floats_of(p, GPU, p->gradients[GPU], p->model.parameters);
+    }
+    /* As network_gradients_recorded does, which does not tell whether it was replayed. */
+    const struct backend_ops *ops = n->backend->ops;
+    struct pass_context c = n->context;
+    struct loss_sum later;
+    c.parameters = n->parameters;
+    c.gradients = n->gradients;
+    c.state = n->state;
+    c.training = true;
+    bool replayed;
+    check(ops->record_begin(n->backend, network_output(n), &c, &targets, &replayed, &e), &e);
+    assert_int_equal(replayed, step >= 2); /* the first step runs as ever, the second is recorded */
+    if (!replayed)
+        pass_of(p, GPU, &targets, &later);
+    check(ops->record_end(n->backend, sum, &e), &e);
+    return floats_of(p, GPU, p->gradients[GPU], p->model.parameters);
+}
+
+/* Recorded or not, a step gives the same bits: another batch, mask, number of samples that count; a pass in between. */
 static void test_recorded_steps(void **state)
 {
     (void)state;
-    struct pair p = pair_new(CNN, 4, 0, NULL);
-    struct targets targets = {.classes = p.classes, .samples = p.batch};
-    const struct backend_ops *ops = p.backend[GPU]->ops;
-    struct network *n = p.network[GPU];
-    struct error e = {0};
-    size_t bytes = p.model.parameters * sizeof(float);
-    for (uint64_t step = 0; step < 4; step++) {
-        struct loss_sum plain, recorded, nothing;
-        bool replayed;
-        fill_batch(&p, step);
-        pass_of(&p, GPU, &targets, &plain);
-        float *before = floats_of(&p, GPU, p.gradients[GPU], p.model.parameters);
-        fill_batch(&p, step);
-        check(ops->record_begin(p.backend[GPU], network_output(n), &n->context, &targets, &replayed, &e), &e);
-        /* The first step runs as ever, the second is recorded; the emulation has no graphs. */
-        assert_int_equal(replayed, !device_emulated() && step >= 2);
-        if (!replayed)
-            pass_of(&p, GPU, &targets, &nothing);
-        check(ops->record_end(p.backend[GPU], &recorded, &e), &e);
-        float *behind = floats_of(&p, GPU, p.gradients[GPU], p.model.parameters);
-        assert_true(plain.loss == recorded.loss && plain.correct == recorded.correct &&
-                    plain.rows == recorded.rows);
-        assert_memory_equal(before, behind, bytes);
-        free(before);
-        free(behind);
+    static const char *const recorded[] = {
+        CNN,
+        "{\"name\": \"dropout\", \"input\": [9, 1, 1], \"layers\": [{\"kind\": \"dropout\", \"rate\": 0.5}, "
+        "{\"kind\": \"dense\", \"units\": 10}]}",
+        "{\"name\": \"text\", \"input\": {\"tokens\": 5}, \"layers\": [{\"kind\": \"embedding\", "
+        "\"vocabulary\": 20, "
+        "\"units\": 7}, {\"kind\": \"simple_rnn\", \"units\": 6}, {\"kind\": \"lstm\", \"units\": 5, "
+        "\"last\": true}, "
+        "{\"kind\": \"dense\", \"units\": 10}]}",
+    };
+    for (size_t m = 0; m < sizeof recorded / sizeof *recorded; m++) {
+        struct pair p = pair_new(recorded[m], 4, 0, NULL);
+        for (uint64_t step = 0; step < 5; step++) {
+            struct loss_sum plain, graph;
+            float *behind = one_step(&p, step, true, &graph), *before = one_step(&p, step, false, &plain);
+            assert_true(plain.loss == graph.loss && plain.correct == graph.correct &&
+                        plain.rows == graph.rows);
+            assert_memory_equal(before, behind, p.model.parameters * sizeof(float));
+            free(before);
+            free(behind);
+        }
+        pair_free(&p);
     }
-    pair_free(&p);
 }
 
 /* Two ranks with the same batch: the sum over both is twice that of one. */
