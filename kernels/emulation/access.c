@@ -10,21 +10,51 @@
  * and in which epoch, that is, since which barrier. Two threads at one place in the same epoch, one of them writing, is a
  * race, whatever order they happened to come in.
  */
-enum {
-    GRANULE = 4,
-    MANY_THREADS = EMULATION_MAX_THREADS,
-    MANY_WARPS = EMULATION_MAX_WARPS,
-    WARP_EPOCHS = 1024
-};
+enum { GRANULE = 4 };
 
-/* Who has been at four bytes in an epoch. Eight bytes: there is a pair of them for each four of the device's. */
+/*
+ * Who has been at four bytes in an epoch: there is a pair of these for each four bytes of the device's. The second word has,
+ * from the lowest bit: the thread and its warp, or MANY; the warp's epoch, of which ten bits do; which of the four
+ * bytes; and whether it was an atomic operation. (As a struct of bits the compiler writes it in parts, and the next
+ * read of the whole waits for them.)
+ */
 struct visit {
-    uint32_t epoch;
-    unsigned thread : 11, warp : 6; /* or MANY */
-    unsigned warp_epoch : 10;       /* of the last of them, modulo WARP_EPOCHS */
-    unsigned bytes : 4;             /* which of the four */
-    unsigned atomic : 1;
+    uint32_t epoch, who;
 };
+enum { THREAD_AT = 0, WARP_AT = 11, WARP_EPOCH_AT = 17, BYTES_AT = 27, ATOMIC_AT = 31 };
+enum { MANY_THREADS = EMULATION_MAX_THREADS, MANY_WARPS = EMULATION_MAX_WARPS, WARP_EPOCHS = 1024 };
+
+static inline uint32_t who(unsigned thread, unsigned warp, unsigned warp_epoch, unsigned bytes,
+                           unsigned atomic)
+{
+    return thread << THREAD_AT | warp << WARP_AT | warp_epoch << WARP_EPOCH_AT | bytes << BYTES_AT |
+           atomic << ATOMIC_AT;
+}
+
+static inline unsigned thread_of(const struct visit *v)
+{
+    return v->who >> THREAD_AT & 0x7ff;
+}
+
+static inline unsigned warp_of(const struct visit *v)
+{
+    return v->who >> WARP_AT & 0x3f;
+}
+
+static inline unsigned warp_epoch_of(const struct visit *v)
+{
+    return v->who >> WARP_EPOCH_AT & (WARP_EPOCHS - 1);
+}
+
+static inline unsigned bytes_of(const struct visit *v)
+{
+    return v->who >> BYTES_AT & 0xf;
+}
+
+static inline unsigned atomic_of(const struct visit *v)
+{
+    return v->who >> ATOMIC_AT;
+}
 
 struct record {
     struct visit write, read;
@@ -75,7 +105,7 @@ static void elsewhere(const void *address, unsigned bytes, bool write)
                       bytes, address);
 }
 
-/* Whether nothing orders this thread behind that visit. */
+/* Whether nothing orders this thread behind that visit of the same launch. */
 static bool unordered(const struct visit *v, unsigned warp, bool shared)
 {
     if (v->epoch < machine_view.launch_epoch)
@@ -83,40 +113,48 @@ static bool unordered(const struct visit *v, unsigned warp, bool shared)
     if (v->epoch <
         machine_view.block_epoch) /* another block: after an atomic operation they may have agreed */
         return !shared && !machine_view.atomics;
-    if (v->epoch != machine_view.epoch || v->thread == machine_view.thread)
+    if (v->epoch != machine_view.epoch || thread_of(v) == machine_view.thread)
         return false;
-    return v->warp != warp || v->warp_epoch == machine_view.warp_epoch % WARP_EPOCHS;
+    return warp_of(v) != warp || warp_epoch_of(v) == machine_view.warp_epoch % WARP_EPOCHS;
 }
 
 static void race(const void *address, const struct visit *v, bool write, bool other_write)
 {
-    char who[64] = "other threads";
+    char other[64] = "other threads";
+    bool one = true;
     if (v->epoch < machine_view.block_epoch)
-        snprintf(who, sizeof who, "another block");
-    else if (v->thread != MANY_THREADS)
-        snprintf(who, sizeof who, "thread %u", v->thread);
-    machine_fault("%s what %s %s (%p) with no barrier between them", write ? "writes" : "reads", who,
-                  other_write ? "writes" : "reads", address);
+        snprintf(other, sizeof other, "another block");
+    else if (thread_of(v) != MANY_THREADS)
+        snprintf(other, sizeof other, "thread %u", thread_of(v));
+    else
+        one = false;
+    machine_fault("%s where %s %s%s (%p), with no barrier between them", write ? "writes" : "reads", other,
+                  other_write ? "write" : "read", one ? "s" : "", address);
 }
 
 /* One more. A write stands alone; reads of an epoch are kept together. */
-static void visit(struct visit *v, unsigned warp, unsigned bytes, bool atomic, bool write)
+static inline void visit(struct visit *v, unsigned warp, unsigned bytes, unsigned atomic, bool write)
 {
-    const bool fresh = v->epoch != machine_view.epoch;
-    struct visit now = {.epoch = machine_view.epoch,
-                        .thread = machine_view.thread,
-                        .warp = warp,
-                        .warp_epoch = machine_view.warp_epoch % WARP_EPOCHS,
-                        .bytes = bytes,
-                        .atomic = atomic};
-    if (!fresh && (!write || v->thread == now.thread))
-        now.bytes |= v->bytes;
-    if (!fresh && !write) {
-        now.thread = v->thread == now.thread ? now.thread : MANY_THREADS;
-        now.warp = v->warp == now.warp ? now.warp : MANY_WARPS;
-        now.atomic &= v->atomic;
+    unsigned thread = machine_view.thread;
+    if (v->epoch == machine_view.epoch) {
+        bool same = thread_of(v) == thread;
+        if (!write || same)
+            bytes |= bytes_of(v);
+        if (!write) {
+            thread = same ? thread : MANY_THREADS;
+            warp = warp_of(v) == warp ? warp : MANY_WARPS;
+            atomic &= atomic_of(v);
+        }
     }
-    *v = now;
+    v->epoch = machine_view.epoch;
+    v->who = who(thread, warp, machine_view.warp_epoch % WARP_EPOCHS, bytes, atomic);
+}
+
+/* Whether that visit and one to these bytes cannot both be. */
+static inline bool clash(const struct visit *v, unsigned warp, unsigned bytes, unsigned atomic, bool shared)
+{
+    return v->epoch >= machine_view.launch_epoch && (bytes_of(v) & bytes) && !(atomic & atomic_of(v)) &&
+           unordered(v, warp, shared);
 }
 
 static void look(const void *address, unsigned bytes, bool write, bool atomic)
@@ -142,10 +180,9 @@ static void look(const void *address, unsigned bytes, bool write, bool atomic)
             return;
         }
         struct record *r = &records[granule];
-        if ((r->write.bytes & mask) && !(atomic && r->write.atomic) && unordered(&r->write, warp, shared))
+        if (clash(&r->write, warp, mask, atomic, shared))
             race(address, &r->write, write, true);
-        if (write && (r->read.bytes & mask) && !(atomic && r->read.atomic) &&
-            unordered(&r->read, warp, shared))
+        if (write && clash(&r->read, warp, mask, atomic, shared))
             race(address, &r->read, true, false);
         visit(write ? &r->write : &r->read, warp, mask, atomic, write);
         offset = (granule + 1) * GRANULE;

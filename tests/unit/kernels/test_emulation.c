@@ -83,7 +83,7 @@ static void test_barriers(void **state)
         }
         if (emulation_checks_accesses()) {
             planted_block_sum(true, a, b, N);
-            expect_fault("block_sum<true>", "what thread", "with no barrier between them");
+            expect_fault("block_sum<true>", "where thread", "with no barrier between them");
         } else { /* some thread reads what is not there yet */
             planted_block_sum(true, a, b, N);
             fetch(out, b, N);
@@ -175,7 +175,7 @@ static void test_races(void **state)
         assert_true(out[i] == (float)((i + 1) % 32));
     if (emulation_checks_accesses()) { /* found whatever the order: one after another, all additions would count */
         planted_count(true, sum, N);
-        expect_fault("count<true>", "with no barrier between them", "what");
+        expect_fault("count<true>", "with no barrier between them", "where");
         planted_pass_on(true, a, b);
         expect_fault("pass_on<true>", "with no barrier between them", "thread");
     }
