@@ -184,7 +184,8 @@ gpu-tests: $(GPU_TESTS)
 .PHONY: gpu-plugin kernels-all
 all gpu-plugin: $(if $(SAN),,$(if $(CUDA),$(PLUGIN)))
 kernels-all:
-	@$(MAKE) $(JOBS) --no-print-directory CUDA_ARCHS=all BUILD=$(BUILD)/all-gpus $(BUILD)/all-gpus/ringside-cuda.so
+	@$(MAKE) $(JOBS) --no-print-directory CUDA_ARCHS=all BUILD=$(BUILD)/all-gpus gpu-plugin
+	@tests/check/spills $(BUILD)/all-gpus || [ $$? = 3 ]
 
 $(LIBEMULATED): $(EMULATED)
 	@rm -f $@

@@ -1,8 +1,8 @@
 /*
  * cuda_runtime_api.h - stand-in for the part of the CUDA runtime that kernels/ uses, over the emulation.
  *
- * Names and numbers are those of the CUDA Runtime API (NVIDIA, CUDA 12 and 13). Everything is done before a call returns,
- * so streams and events are only checked to be what they should be. Graphs and their capture are not emulated.
+ * Names and numbers are those of the CUDA Runtime API (NVIDIA, CUDA 12 and 13). Everything is done before a call returns
+ * (but for what a graph records), so streams and events are only checked to be what they should be.
  */
 #ifndef RINGSIDE_KERNELS_EMULATION_CUDA_RUNTIME_API_H
 #define RINGSIDE_KERNELS_EMULATION_CUDA_RUNTIME_API_H
