@@ -79,6 +79,8 @@ static void rebuild(struct compare_view *v)
             compare_add(&v->comparison, v->models[i]);
     if (!compare_finish(&v->comparison) || !compare_table_build(&v->table, &v->comparison, v->table_utf8))
         compare_free(&v->comparison);
+    v->column = v->column < v->table.columns ? v->column : v->table.columns ? v->table.columns - 1 : 0;
+    v->row = v->row < v->table.row_count ? v->row : 0;
 }
 
 static struct run_model *open_model(const char *dir)
