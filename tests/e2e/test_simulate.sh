@@ -54,7 +54,7 @@ says "says simulated" "Simulated run $run"
 says "and the tier" "Simulated (network: "
 says "and why" "bottleneck: "
 expect "the ring's screen" 0 "$ringside" --script "r" --size 80x24 --open "run:$run" --dump
-says "says simulated, too" "Simulated ring"
+says "says simulated, too" "simulated: "
 
 # Screens, as text; after a wanted change UPDATE=1 writes them anew.
 cp -R "$RINGSIDE_HOME/runs/$run" "$RINGSIDE_HOME/runs/sim-toy"
