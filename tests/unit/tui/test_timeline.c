@@ -193,9 +193,9 @@ static void test_text(void **state)
     assert_non_null(strstr(text, "steps 1 to 2 of 2 ranks; "));
     assert_non_null(strstr(text, "\nslowed on purpose: 1 Gbit/s\n"));
     assert_non_null(strstr(text, "\n1 batchnorm     2.000 ms     4.000 ms    54.5 %\n"));
-    assert_non_null(strstr(text,
-                           "\ncritical path: compute 70.0 %, communication 10.0 %, data 10.0 %, other 10.0 %\n"
-                           "its longest piece: rank 0, 1 batchnorm, 2.000 ms\n"));
+    assert_non_null(
+        strstr(text, "\ncritical path: compute 70.0 %, communication 10.0 %, data 10.0 %, other 10.0 %\n"
+                     "its longest piece: rank 0, 1 batchnorm, 2.000 ms\n"));
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 82); /* bytes, of 80 columns */
     free(text);
