@@ -45,9 +45,11 @@ static double now_s(void)
 
 /* --- devices --- */
 
+/* RINGSIDE_EMULATION_DRIVER: the version of CUDA that the driver would be good for (12040), 0: there is none. */
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    *version = CUDART_VERSION;
+    const char *text = getenv("RINGSIDE_EMULATION_DRIVER");
+    *version = text ? atoi(text) : CUDART_VERSION;
     return cudaSuccess;
 }
 
@@ -60,7 +62,10 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 cudaError_t cudaGetDeviceCount(int *count)
 {
     const char *text = getenv("RINGSIDE_EMULATION_DEVICES");
-    int n = text ? atoi(text) : 1;
+    int n = text ? atoi(text) : 1, driver;
+    cudaDriverGetVersion(&driver);
+    if (driver < CUDART_VERSION)
+        return runtime_failed(cudaErrorInsufficientDriver);
     *count = n > MAX_DEVICES ? MAX_DEVICES : n;
     return n > 0 ? cudaSuccess : runtime_failed(cudaErrorNoDevice);
 }

@@ -77,6 +77,17 @@ refusals() {
     RINGSIDE_CUDA_PLUGIN=$scratch/none.so expect "a plugin that is not there" 3 train --ranks 1 "${mlp[@]}" --device cuda
     check "is named, too" grep -q 'none.so, which is not there' <<<"$err"
 }
+# What a driver, or the lack of it, makes the plugin say.
+missing() { # NAME VARIABLE=VALUE SENTENCE
+    expect "$1" 0 env "$2" "$build/ringside-rank" --gpus
+    check "$1: what is missing and what to do" grep -qE "\"missing\":\"no GPU: $3; [^\"]+\"" <<<"$out"
+}
+drivers() {
+    missing "no driver" RINGSIDE_EMULATION_DRIVER=0 'this host has no NVIDIA driver \(libcuda.so.1\)'
+    missing "an old driver" RINGSIDE_EMULATION_DRIVER=12040 \
+        'the NVIDIA driver of this host is good for CUDA 12.4 and the plugin was built with CUDA [0-9.]+'
+    missing "no GPU for this job" RINGSIDE_EMULATION_DEVICES=0 'the NVIDIA driver is here, but it shows this job no GPU'
+}
 doctor() {
     expect "doctor" 0 "$ringside" doctor --json
     check "finds the emulated GPU" grep -q '"what":"CUDA plugin","result":"found".*1 GPU: cuda (emulation)' <<<"$out"
@@ -97,4 +108,5 @@ beside ranks
 beside readings
 beside refusals
 beside doctor
+beside drivers
 together
