@@ -121,15 +121,15 @@ endif
 # The same sources twice: for GPUs, and for the host by stand-ins for CUDA (kernels/emulation), which is what the tests run.
 # Every access of an emulated kernel is looked at: by AddressSanitizer where it is asked for, else by the emulation itself,
 # which the compiler calls by the names that ThreadSanitizer has for it.
-KERNEL_C      := $(wildcard kernels/*.c)
-KERNEL_CU     := $(wildcard kernels/*.cu)
+KERNEL_C      := $(wildcard kernels/*.c kernels/ladder/*.c)
+KERNEL_CU     := $(wildcard kernels/*.cu kernels/ladder/*.cu)
 EMULATION_C   := $(wildcard kernels/emulation/*.c)
 EMULATED      := $(patsubst kernels/%.c,$(BUILD)/emulated/%.o,$(KERNEL_C) $(EMULATION_C)) \
                  $(patsubst kernels/%.cu,$(BUILD)/emulated/%.cu.o,$(KERNEL_CU))
 CUDA_OBJECTS  := $(patsubst kernels/%.c,$(BUILD)/cuda/%.o,$(KERNEL_C)) \
                  $(patsubst kernels/%.cu,$(BUILD)/cuda/%.cu.o,$(KERNEL_CU))
 # What a plugin takes along of the engine.
-PLUGIN_ENGINE := $(patsubst %.c,$(BUILD)/pic/%.o,engine/base/error.c engine/base/units.c)
+PLUGIN_ENGINE := $(patsubst %.c,$(BUILD)/pic/%.o,engine/base/error.c engine/base/timing.c engine/base/units.c)
 PLUGIN        := $(BUILD)/ringside-cuda.so
 PLUGIN_EMULATION := $(BUILD)/ringside-cuda-emulation.so
 LIBEMULATED   := $(BUILD)/libemulated.a

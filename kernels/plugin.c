@@ -4,6 +4,7 @@
 #include "engine/nn/plugin.h"
 #include "kernels/cuda_backend.h"
 #include "kernels/device.h"
+#include "kernels/ladder/ladder.h"
 #include "kernels/nccl_comm.h"
 #include "kernels/nvml.h"
 
@@ -45,4 +46,8 @@ const struct gpu_plugin ringside_cuda_plugin = {
     .comm_version = nccl_comm_version,
     .comm_id = nccl_comm_id,
     .comm_open = nccl_comm_open,
+    .rungs = gpu_rungs,
+    .rung_count = GPU_RUNGS,
+    .rung_run = gpu_rung_run,
+    .roof_measure = gpu_roof_measure,
 };

@@ -13,7 +13,7 @@
 #include "engine/nn/backend.h"
 
 /* Raised with every change of this file or of backend.h: a plugin of another version is refused. */
-enum { GPU_PLUGIN_VERSION = 1 };
+enum { GPU_PLUGIN_VERSION = 2 };
 #define GPU_PLUGIN_SYMBOL "ringside_cuda_plugin"
 
 struct gpu_device {
@@ -36,6 +36,29 @@ struct gpu_meter;
 enum gpu_option {
     GPU_BF16 = 1, /* operands of matrix products and convolutions in bf16, sums and all else in fp32 */
     GPU_TF32 = 2, /* those operands rounded to TF32: 8 bits of exponent, 10 of mantissa */
+};
+
+/*
+ * A task written several times, each faster than the time before (kernels/ladder/rungs.h says what is computed): "product",
+ * "sum", "softmax". Rungs of one ladder follow each other.
+ */
+struct gpu_rung {
+    const char *ladder, *name;
+    const char *why; /* a sentence: why it is faster than the rung before */
+    bool half;       /* multiplies by tensor cores, operands rounded to half precision */
+    bool real_only;  /* not emulated */
+};
+
+struct gpu_ladder_sizes {
+    int rows, columns, depth;
+};
+
+/* What a GPU does at most, measured. */
+struct gpu_roof {
+    double flops_per_s;        /* fp32, multiply-adds in registers */
+    double tensor_flops_per_s; /* half precision operands, fp32 sums; 0: it has no tensor cores */
+    double copy_bytes_per_s;   /* read and written, arrays far larger than its caches */
+    size_t array_bytes;        /* of each of the two */
 };
 
 struct gpu_plugin {
@@ -61,6 +84,13 @@ struct gpu_plugin {
     /* Collective over all ranks, each with the backend of a GPU of its own, which outlives it. */
     struct device_comm *(*comm_open)(struct backend *b, const struct device_comm_id *id, int rank, int ranks,
                                      struct error *e);
+
+    /* The ladders. rung_run: a, b and c are the host's; the median time of *times launches, for about `seconds`. */
+    const struct gpu_rung *rungs;
+    int rung_count;
+    bool (*rung_run)(int device, int rung, struct gpu_ladder_sizes sizes, const float *a, const float *b,
+                     float *c, double seconds, double *time_s, int *times, struct error *e);
+    bool (*roof_measure)(int device, double seconds, struct gpu_roof *roof, struct error *e);
 };
 
 /*
