@@ -106,7 +106,7 @@ endif
 NVCC       ?= $(CACHE) $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
 CUDA_ARCHS ?= 80
 CUDA_FLAGS ?=
-ifneq ($(filter-out clean format deps check test sanitize bench soak run,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out clean format deps check test sanitize bench soak run gpu-check,$(or $(MAKECMDGOALS),all)),)
 -include $(BUILD)/cuda.mk
 ifneq ($(strip $(CUDA_PROBED)),$(strip $(NVCC) $(CUDA_ARCHS) $(CUDA_FLAGS)))
 $(BUILD)/cuda.mk: ask-again
@@ -235,10 +235,15 @@ $(MPI_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
 	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
 
 # Our side of a comparison that a script in tests/bench runs.
-BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+BENCH_BIN := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c tests/gpu/*.c))
 $(BENCH_BIN): $(BUILD)/%: $(BUILD)/%.o $(LIBBACK) $(LIBSHARED)
 	@echo "link    $@"
 	$(Q)$(CC) $(LDFLAGS) -fopenmp -o $@ $^ $(BACK_LIBS) $(MPI_L)
+
+# What only a GPU can show: one table, in less than four minutes.
+.PHONY: gpu-check
+gpu-check:
+	@BUILD=$(BUILD) tests/gpu/check
 
 # Random keys over all screens: some hundred in `make test`, MONKEY_KEYS from SEED on under the sanitizers by `make monkey`.
 MONKEY_BIN := $(BUILD)/tests/monkey/monkey

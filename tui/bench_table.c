@@ -30,6 +30,23 @@ static void product(FILE *to, const json_t *p, bool first)
             100 * field(p, "share"));
 }
 
+/* Of a GPU: a rung's rate is in FLOP/s where its roof is arithmetic, in bytes a second where it is memory. */
+static void gpu_rung(FILE *to, const json_t *p, bool first)
+{
+    bool memory = !strcmp(event_text(p, "roof", ""), "memory");
+    if (first)
+        fprintf(to, "\n%s on %s, %s\n%-12s %10s %9s %9s %7s %9s\n", event_text(p, "title", "?"),
+                event_text(p, "device", "?"), event_text(p, "size", "?"), "", "us",
+                memory ? "GB/s" : "GFLOP/s", "faster", "of roof", "error");
+    fprintf(to, "%-12s %10.2f %9.1f %8.1fx", event_text(p, "label", "?"), 1e6 * field(p, "time_s"),
+            1e-9 * field(p, "y"), field(p, "ratio"));
+    if (isfinite(field(p, "share")))
+        fprintf(to, " %5.0f %%", 100 * field(p, "share"));
+    else
+        fprintf(to, " %7s", "-");
+    fprintf(to, " %9.1e   %s\n", field(p, "error"), event_text(p, "why", ""));
+}
+
 static void layer(FILE *to, const json_t *p, bool first)
 {
     enum { NAME = 44 };
@@ -68,7 +85,9 @@ void bench_table_line(FILE *to, const json_t *point, char last[32])
     static const struct {
         const char *series;
         void (*line)(FILE *to, const json_t *point, bool first);
-    } TABLES[] = {{"ladder", rung}, {"products", product}, {"layers", layer}, {"ringside", step}};
+    } TABLES[] = {{"ladder", rung},      {"products", product},     {"gpu product", gpu_rung},
+                  {"gpu sum", gpu_rung}, {"gpu softmax", gpu_rung}, {"layers", layer},
+                  {"ringside", step}};
     const char *series = event_text(point, "series", "");
     for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++)
         if (!strcmp(TABLES[i].series, series)) {

@@ -20,6 +20,8 @@ int cli_bench(int argc, char **argv)
          "ladder, roofline, train, allreduce (default: all of them)", NULL, NULL},
         {"seconds", "T", OPTION_REAL, &b->seconds, 0, 1, 3600, "of measuring, about (30)", NULL, NULL},
         {"threads", "T", OPTION_INT, &b->threads, 0, 0, 1024, "at most; 0: all cores (0)", NULL, NULL},
+        {"device", "D", OPTION_TEXT, b->device, sizeof b->device, 0, 0,
+         "auto (default), cpu or cuda: the ladders of a GPU, too", NULL, NULL},
         {"model", "M", OPTION_TEXT, b->model, sizeof b->model, 0, 0,
          "whose layers and training step are measured (cnn)", NULL, NULL},
         {"batch", "B", OPTION_INT, &b->batch, 0, 1, 65536, "of that model (32)", NULL, NULL},

@@ -7,17 +7,20 @@
 #include "engine/base/event.h"
 #include "engine/base/rundir.h"
 #include "engine/rank/rank.h"
+#include "engine/train/device.h"
 
 /* What rank 0 does alone. */
-static bool measure_alone(const struct job *job, const char *rundir, struct event_sink *sink, bool *right,
-                          bool *stopped, struct error *e)
+static bool measure_alone(const struct job *job, const struct device *device, const char *rundir,
+                          struct event_sink *sink, bool *right, bool *stopped, struct error *e)
 {
-    struct bench *b = bench_new(job, rundir, sink, e);
+    struct bench *b = bench_new(job, device, rundir, sink, e);
     bool ok = b != NULL;
     if (ok && bench_has(job, "ladder"))
         ok = bench_ladder(b, right, e);
     if (ok && bench_has(job, "roofline") && !bench_stopped(b))
         ok = bench_roofline(b, e);
+    if (ok && bench_has(job, "ladder") && !bench_stopped(b))
+        ok = bench_gpu(b, right, e);
     if (ok && bench_has(job, "train") && !bench_stopped(b))
         ok = bench_train(b, e);
     *stopped = ok && bench_stopped(b);
@@ -40,10 +43,13 @@ static bool measure_allreduce(const struct job *job, const char *rundir, struct 
 bool rank_bench(const struct job *job, const char *rundir, struct comm *comm, struct event_sink *sink,
                 bool *right, struct error *e)
 {
-    if (!rank_announce(job, "cpu", comm, sink, e))
-        return false;
+    struct device device;
     bool stopped = false;
-    if (comm_rank(comm) == 0 && !measure_alone(job, rundir, sink, right, &stopped, e))
+    if (!device_choose(&device, job->bench.device, comm, e) ||
+        !rank_announce(job, device.name, comm, sink, e) ||
+        (comm_rank(comm) == 0 && *device.notes && !sink_note(sink, "info", device.notes, e)))
+        return false;
+    if (comm_rank(comm) == 0 && !measure_alone(job, &device, rundir, sink, right, &stopped, e))
         return false;
     double stop = stopped;
     if (!comm_max_double(comm, &stop, 1, e))

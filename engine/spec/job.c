@@ -119,6 +119,7 @@ static const struct job_field bench_fields[] = {
     NUMBER(bench.layers, "layers", JSON, 0, 0),
     NUMBER(bench.batch, "batch", INT, 1, 65536),
     NUMBER(bench.threads, "threads", INT, 0, 1024),
+    CHOICE(bench.device, "device", "cpu|cuda|auto"),
     NUMBER(bench.seconds, "seconds", REAL, 1, 3600),
     END,
 };
@@ -244,8 +245,11 @@ void job_defaults(struct job *job, enum job_kind kind)
         break;
     case JOB_BENCH:
         job->ranks = 2;
-        job->bench = (struct job_bench){
-            .parts = "ladder,roofline,train,allreduce", .model = "cnn", .batch = 32, .seconds = 30};
+        job->bench = (struct job_bench){.parts = "ladder,roofline,train,allreduce",
+                                        .model = "cnn",
+                                        .batch = 32,
+                                        .device = "auto",
+                                        .seconds = 30};
         break;
     case JOB_SIM:
         job->sim = (struct job_sim){.model = "resnet50",

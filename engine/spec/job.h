@@ -109,6 +109,8 @@ struct job_bench {
     json_t *layers; /* the JSON of its description; owned; NULL: neither is done, */
     int batch;      /* at this batch, */
     int threads;    /* on so many threads; 0: all cores of the host */
+    char device
+        [16]; /* "cpu"; "cuda": the ladder and the roofline of the first rank's GPU, too; "auto": where it has one */
     double seconds; /* of measuring, shared out among the parts; what must be done once may take longer */
 };
 

@@ -37,7 +37,8 @@ static int cores(void)
     return n > 0 ? (int)n : 1;
 }
 
-struct bench *bench_new(const struct job *job, const char *rundir, struct event_sink *sink, struct error *e)
+struct bench *bench_new(const struct job *job, const struct device *device, const char *rundir,
+                        struct event_sink *sink, struct error *e)
 {
     struct bench *b = calloc(1, sizeof *b);
     if (!b) {
@@ -45,6 +46,7 @@ struct bench *bench_new(const struct job *job, const char *rundir, struct event_
         return NULL;
     }
     b->job = &job->bench;
+    b->device = device;
     b->rundir = rundir;
     b->sink = sink;
     b->threads = b->job->threads > 0 ? b->job->threads : cores();

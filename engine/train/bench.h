@@ -13,9 +13,11 @@
 #include "engine/spec/job.h"
 
 struct bench;
+struct device;
 
-/* job->bench says what to do. All three are the caller's and must outlive it. */
-struct bench *bench_new(const struct job *job, const char *rundir, struct event_sink *sink, struct error *e);
+/* job->bench says what to do, device on which GPU, if any. All are the caller's and must outlive it. */
+struct bench *bench_new(const struct job *job, const struct device *device, const char *rundir,
+                        struct event_sink *sink, struct error *e);
 void bench_free(struct bench *b);
 
 /* Whether part "ladder", "roofline", "train" or "allreduce" is asked for. */
@@ -25,6 +27,11 @@ bool bench_has(const struct job *job, const char *part);
 bool bench_ladder(struct bench *b, bool *right, struct error *e);
 /* Series "roofline": the roof; "products": the rungs; "layers": the model's layers, forward. */
 bool bench_roofline(struct bench *b, struct error *e);
+/*
+ * bench_gpu.c. On a GPU (else nothing): its roofs, as a note; series "gpu product", "gpu sum", "gpu softmax": the rungs of its
+ * ladders, held against float64, each with its share of the roof above it.
+ */
+bool bench_gpu(struct bench *b, bool *right, struct error *e);
 /* Series "ringside" and "PyTorch": samples/s over threads, taking turns; a note where there is no PyTorch. */
 bool bench_train(struct bench *b, struct error *e);
 

@@ -9,6 +9,7 @@
 
 struct bench {
     const struct job_bench *job;
+    const struct device *device;
     const char *rundir;
     struct event_sink *sink;
     int threads;

@@ -66,7 +66,7 @@ static void (*const launches[GPU_RUNGS])(const struct rung_work *w) = {
 
 static bool start(int rung, const struct rung_work *w, const struct library *l, struct error *e)
 {
-    if (!launches[rung])
+    if (l->handle)
         return library_product(l, w, e);
     launches[rung](w);
     return cuda_launched(gpu_rungs[rung].name, e);

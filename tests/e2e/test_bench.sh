@@ -19,6 +19,16 @@ check "the roof has a ridge" grep -q '"series":"roofline.*"label":"ridge"' "$scr
 check "no point without a finite place" test "$(grep '"ev":"point"' "$scratch/out" | grep -cvE '"x":[0-9.e+-]+,"y":[0-9.e+-]+')" -eq 0
 check "a run like all others" grep -q '"job":"bench"' "$scratch/out"
 
+# The ladders of a GPU, by the emulation: right, and never a GPU's figure.
+expect "bench, an emulated GPU's ladders" 0 env RINGSIDE_CUDA_PLUGIN="$PWD/$build/ringside-cuda-emulation.so" \
+    "$ringside" bench --only ladder --device cuda --seconds 1 --threads 1 --json
+check "products, but for the tensor cores'" test "$(points 'gpu product')" -eq 5
+check "sums" test "$(points 'gpu sum')" -eq 4
+check "softmax" test "$(points 'gpu softmax')" -eq 4
+check "no share of a roof" test "$(grep -c '"series":"gpu .*"share"' <<<"$out")" -eq 0
+check "labelled as what it is" grep -q 'Emulated on the host: no figure of a GPU' <<<"$out"
+expect "bench on a GPU where there is none" 3 env RINGSIDE_CUDA_PLUGIN=/nowhere/plugin.so "$ringside" bench --only ladder --device cuda --seconds 1
+
 expect "bench, allreduce" 0 "$ringside" bench --only allreduce --seconds 1 --json
 check "the ring beside MPI, right" test "$(grep -c '"ev":"collective".*"error":' <<<"$out")" -eq 6
 check "nothing else" test "$(points ladder)" -eq 0

@@ -39,9 +39,9 @@ double ladder_bytes(struct ladder_sizes s)
  * is off by at most k eps/2 of that, eps = 2^-23 (N. J. Higham, Accuracy and stability of numerical algorithms,
  * section 3.1).
  */
-static double worst_error(int n, const float *a, const float *b, const float *c, double *sums, double *sizes)
+double ladder_error(int n, const float *a, const float *b, const float *c, double *room)
 {
-    double worst = 0;
+    double *sums = room, *sizes = room + n, worst = 0;
     int step = n > CHECKED_ROWS ? n / CHECKED_ROWS : 1;
     for (int i = 0; i < n; i += step) {
         for (int j = 0; j < n; j++)
@@ -76,7 +76,7 @@ static bool measure(const struct ladder_rung *rung, int n, double seconds, float
         c[i] = NAN;                    /* a rung that leaves an element out is found */
     if (!rung->product(s, a, b, c, e)) /* warms up, too */
         return false;
-    result->error = worst_error(n, a, b, c, sums, sums + n);
+    result->error = ladder_error(n, a, b, c, sums);
     result->bound = n * 0.5 * (double)FLT_EPSILON;
     double times[MOST_TIMES], begin = timing_now();
     int count = 0;

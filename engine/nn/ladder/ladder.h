@@ -44,6 +44,12 @@ struct ladder_result {
 bool ladder_measure(const struct ladder_rung *rung, int n, double seconds, struct ladder_result *result,
                     struct error *e);
 
+/*
+ * The largest error of some rows of c = a b, all n × n, relative to |a| |b|: infinite where c holds what is no number. room:
+ * 2 n doubles.
+ */
+double ladder_error(int n, const float *a, const float *b, const float *c, double *room);
+
 /* Floating-point operations and, reading A and B and writing C once each, bytes of a product. */
 double ladder_flops(struct ladder_sizes s);
 double ladder_bytes(struct ladder_sizes s);
