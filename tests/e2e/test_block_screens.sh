@@ -45,7 +45,7 @@ screen blocks-leaves 80x24 "Tab Esc Esc"
 # A whole lesson by keys: commit, start a real run and wait for it, look at its view, answer the quiz, read to the end.
 rm -rf "$RINGSIDE_HOME"
 expect "a lesson is done by keys" 0 "$ringside" --open lesson:1 --size 80x45 --script \
-    'Tab 3 Enter Tab Enter wait 1 Tab Enter wait 1 Tab Down Enter Tab Down Enter Tab Right Tab Enter until "ring 4 KiB" 30 dump Enter until "Bus bandwidth" dump q End wait 2'
+    'Tab 3 Enter Tab Enter wait 1 Tab Enter wait 1 Tab Down Enter Tab Down Enter Tab Right Tab Enter until "ring 4 KiB" 90 dump Enter until "Bus bandwidth" 60 dump q End wait 2'
 check "the run says what it measured" grep -qE 'ring 4 KiB: [0-9.]+ [mun]?s' <<<"$out"
 check "Enter then opens its view, and says so" grep -q "Enter open run" <<<"$out"
 check "Enter opens its view" grep -q "Collectives" <<<"$out"

@@ -71,7 +71,7 @@ mv "$scratch/progress.json" "$RINGSIDE_HOME/progress.json"
 
 # A run that it starts stays beside it where there is room; Enter opens it, Esc puts it away.
 expect "a run is shown beside the exercise" 0 "$ringside" --open exercise:04-sum --size 160x45 --script \
-    'r until "Run 2" 20 dump Enter until "Ringside · Run" 5 q Esc dump'
+    'r until "Run 2" 60 dump Enter until "Ringside · Run" 60 q Esc dump'
 check "both are on the screen" grep -qE "Task.*Run 2[0-9]+-" <<<"$out"
 check "a narrow window opens it on its own" grep -q "Ringside · Run" <<<"$("$ringside" --open exercise:04-sum --size 80x24 --script 'r' --dump)"
 
