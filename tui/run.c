@@ -177,52 +177,16 @@ static void *run_open(struct app *app, const char *argument, struct error *e)
     return v;
 }
 
-static void drop_overlays(struct run_view *v)
-{
-    for (int i = 0; i < v->overlay_count; i++) {
-        run_model_free(v->overlays[i]);
-        free(v->overlays[i]);
-    }
-    v->overlay_count = 0;
-}
-
 static void run_close(void *view)
 {
     struct run_view *v = view;
-    drop_overlays(v);
+    run_drop_overlays(v);
     run_detail_free(&v->detail);
     picker_free(v->picker);
     if (v->export_)
         run_export_end(v->export_, NULL); /* it was not written to its end, so nothing is left */
     run_model_free(&v->m);
     free(v);
-}
-
-/* --- work in slices ----------------------------------------------------------------------------------------------- */
-
-/* Reads and writes what takes longer than a tick; true where it wants to be called again at once. */
-static bool work(struct run_view *v, struct app *app, bool *changed)
-{
-    bool more = run_model_reading(&v->m, &v->share);
-    for (int i = 0; i < v->overlay_count && !more; i++)
-        more = run_model_reading(v->overlays[i], &v->share);
-    enum { BUCKETS_WANTED = 600 };
-    if (v->zoomed)
-        more |= run_detail_tick(&v->detail, &v->m, v->from, v->to, BUCKETS_WANTED, changed);
-    if (v->export_ && run_export_step(v->export_, &v->share))
-        return true;
-    if (v->export_) {
-        struct error e = {0};
-        char file[PATH_MAX];
-        snprintf(file, sizeof file, "%s", run_export_file(v->export_));
-        if (run_export_end(v->export_, &e))
-            app_message(app, ROLE_GOOD, _("Written to %s"), file);
-        else
-            app_message(app, ROLE_BAD, "%s", e.text);
-        v->export_ = NULL;
-        *changed = true;
-    }
-    return more;
 }
 
 static bool run_tick(void *view, struct app *app, double now)
@@ -235,7 +199,7 @@ static bool run_tick(void *view, struct app *app, double now)
     for (int i = 0; i < v->overlay_count; i++)
         if (due || run_model_reading(v->overlays[i], &share))
             changed |= run_model_poll(v->overlays[i], EVENTS_A_POLL) && due;
-    if (work(v, app, &changed)) {
+    if (run_work(v, app, &changed)) {
         app_hurry(app);
         changed |= due; /* the share that has been done */
     }
@@ -330,76 +294,6 @@ static void change_bucket(const struct run_view *v, struct app *app)
         app_message(app, ROLE_WARN, _("One allreduce after backward from one of the next steps on."));
 }
 
-/* --- other runs --------------------------------------------------------------------------------------------------- */
-
-/* Opens or closes the list; what was overlaid is marked in it. */
-static void choose_overlays(struct run_view *v, struct app *app)
-{
-    if (v->picker) {
-        picker_free(v->picker);
-        v->picker = NULL;
-        return;
-    }
-    v->picker = picker_new(RUN_OVERLAYS, v->m.dir, true);
-    if (!v->picker)
-        app_message(app, ROLE_BAD, "%s", _("out of memory"));
-    for (int i = 0; v->picker && i < v->overlay_count; i++)
-        picker_mark(v->picker, v->overlays[i]->dir);
-}
-
-static void take_overlays(struct run_view *v, struct app *app)
-{
-    struct run_picker *p = v->picker;
-    if (p->mark_count == 0 && v->overlay_count == 0)
-        picker_toggle(p); /* Enter alone takes the selected one */
-    drop_overlays(v);
-    for (int i = 0; i < p->mark_count; i++) {
-        struct run_model *m = malloc(sizeof *m);
-        struct error e = {0};
-        if (!m || !run_model_open_quickly(m, p->marks[i], &e)) {
-            free(m);
-            app_message(app, ROLE_BAD, "%s", e.text);
-            continue;
-        }
-        m->attached = true; /* it is looked at, not watched */
-        run_model_poll(m, EVENTS_A_POLL);
-        v->overlays[v->overlay_count++] = m;
-    }
-    v->refit = true;
-    choose_overlays(v, app);
-    if (!has_pane(v, v->pane))
-        v->pane = PANE_ALL;
-}
-
-/* This run and the others that are marked or overlaid, in the view that compares. */
-static void compare(struct run_view *v, struct app *app)
-{
-    size_t size = (size_t)(RUN_OVERLAYS + 1) * (PATH_MAX + 1);
-    char *names = calloc(1, size);
-    if (!names)
-        return;
-    size_t used = (size_t)snprintf(names, size, "%s", v->m.dir);
-    int count = v->picker ? v->picker->mark_count : v->overlay_count;
-    for (int i = 0; i < count; i++)
-        used += (size_t)snprintf(names + used, size - used, "\n%s",
-                                 v->picker ? v->picker->marks[i] : v->overlays[i]->dir);
-    app_open(app, &view_compare, names);
-    free(names);
-}
-
-static void begin_export(struct run_view *v, struct app *app, enum export_format format)
-{
-    struct error e = {0};
-    char file[PATH_MAX];
-    if (v->export_)
-        return;
-    if (!run_export_path(v->m.dir, format, file, &e) ||
-        !(v->export_ = run_export_begin(v->m.dir, format, file, true, &e)))
-        app_message(app, ROLE_BAD, "%s", e.text);
-    else
-        run_tick(v, app, app_now(app)); /* a short one is written at once */
-}
-
 /* --- keys --------------------------------------------------------------------------------------------------------- */
 
 /* While runs are chosen. */
@@ -414,10 +308,13 @@ static void act_on_picker(struct run_view *v, struct app *app, int action)
         if (!picker_toggle(v->picker))
             app_message(app, ROLE_WARN, _("At most %d runs at once."), v->picker->most);
         break;
-    case ACT_FULL: take_overlays(v, app); break;
-    case ACT_COMPARE: compare(v, app); break;
+    case ACT_FULL:
+        run_take_overlays(v, app);
+        v->pane = has_pane(v, v->pane) ? v->pane : PANE_ALL;
+        break;
+    case ACT_COMPARE: run_compare(v, app); break;
     case ACT_OVERLAY:
-    case ACT_ESCAPE: choose_overlays(v, app); break;
+    case ACT_ESCAPE: run_choose_overlays(v, app); break;
     default: break;
     }
 }
@@ -481,14 +378,14 @@ static void run_act(void *view, struct app *app, int action)
     case ACT_ESCAPE: escape(v, app); break;
     case ACT_OVERLAY:
         if (has_steps(v))
-            choose_overlays(v, app);
+            run_choose_overlays(v, app);
         else
             app_message(app, ROLE_MUTED, "%s",
                         _("Only runs with steps can be laid over each other; c compares."));
         break;
-    case ACT_COMPARE: compare(v, app); break;
-    case ACT_EXPORT: begin_export(v, app, EXPORT_CSV); break;
-    case ACT_EXPORT_TEXT: begin_export(v, app, EXPORT_TEXT); break;
+    case ACT_COMPARE: run_compare(v, app); break;
+    case ACT_EXPORT: run_begin_export(v, app, EXPORT_CSV); break;
+    case ACT_EXPORT_TEXT: run_begin_export(v, app, EXPORT_TEXT); break;
     case ACT_STOP:
         if (run_model_ended(&v->m))
             app_message(app, ROLE_MUTED, _("This run has ended already."));

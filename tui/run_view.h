@@ -114,6 +114,19 @@ void run_move_cursor(struct run_view *v, double by);
 /* The mouse on a plot over the steps: a press puts the cursor there, the wheel zooms around it; false: on none. */
 bool run_click(struct run_view *v, int row, int col, double zoom);
 
+/* --- other runs, and work in slices (run_others.c) ------------------------------------------------------------- */
+
+struct app;
+/* Opens the list of runs, or closes it; lays those that are marked in it over the plots, and closes it. */
+void run_choose_overlays(struct run_view *v, struct app *app);
+void run_take_overlays(struct run_view *v, struct app *app);
+void run_drop_overlays(struct run_view *v);
+/* Opens the view that compares on this run and those that are marked or overlaid. */
+void run_compare(struct run_view *v, struct app *app);
+void run_begin_export(struct run_view *v, struct app *app, enum export_format format);
+/* Reads and writes what takes longer than a tick; true where it wants to be called again at once. */
+bool run_work(struct run_view *v, struct app *app, bool *changed);
+
 /* --- parts ---------------------------------------------------------------------------------------------------- */
 
 /* Where the run's link was slowed on purpose, says so in the area's first row; returns the rest of it. */
