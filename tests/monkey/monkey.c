@@ -3,10 +3,10 @@
  *
  *     monkey SEED KEYS [ARGUMENT...]
  *
- * Views are opened on the arguments (runs, lessons, files) at random, sensible or not; keys are mostly those that the
- * view on top has bound; the mouse, typed text, resizes and the passing of time come in between. Each deed is written
- * to standard output before it is done, so that the last line tells what broke. Ends with 1 and a sentence where a
- * screen is not sound.
+ * Every view is opened once, and on its own arguments ("doctor:FILE"). Then views are opened on any of the arguments (runs,
+ * lessons, files), sensible or not; keys are mostly those that the view on top has bound; the mouse, typed text, resizes
+ * and the passing of time come in between. Each deed is written to standard output before it is done, so that the last
+ * line tells what broke. Ends with 1 and a sentence where a screen is not sound.
  */
 #include "tui/app.h"
 #include "tui/keymap.h"
@@ -276,6 +276,26 @@ static bool deed(struct monkey *m)
     return true;
 }
 
+/* First every view once, on nothing and on each argument of a view's own ("VIEW:ARGUMENT"): a list is sure to be seen. */
+static bool tour(struct monkey *m)
+{
+    bool ok = true;
+    for (int i = 0; ok && view_at(i); i++)
+        for (int k = -1; ok && k < m->argument_count; k++) {
+            const char *name = view_at(i)->name, *argument = k < 0 ? NULL : m->arguments[k];
+            size_t length = strlen(name);
+            if (argument && (strncmp(argument, name, length) != 0 || argument[length] != ':'))
+                continue;
+            say(m, "tour %s", argument ? argument : name);
+            if (strcmp(name, "home") != 0)
+                app_open(m->app, view_at(i), argument ? argument + length + 1 : NULL);
+            app_tick(m->app);
+            press(m, KEY_CODE_DOWN);
+            ok = sound(m) && go_home(m);
+        }
+    return ok;
+}
+
 static double seconds(void)
 {
     struct timespec t;
@@ -293,7 +313,7 @@ int main(int argc, char **argv)
     }
     m.state = strtoull(argv[1], NULL, 10);
     long keys = strtol(argv[2], NULL, 10);
-    bool ok = begin(&m, &e);
+    bool ok = begin(&m, &e) && tour(&m);
     for (; ok && m.done < keys; m.done++) {
         double before = seconds();
         ok = deed(&m);
