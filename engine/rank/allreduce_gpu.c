@@ -16,7 +16,7 @@ bool allreduce_gpu_wanted(const char *algos)
 bool allreduce_gpu_open(struct allreduce_gpu *g, struct comm *comm, struct error *e)
 {
     *g = (struct allreduce_gpu){0};
-    return device_choose(&g->device, "cuda", comm, e) &&
+    return device_choose(&g->device, "cuda", comm, e) && device_may_connect(&g->device, e) &&
            (g->backend = device_open(&g->device, "fp32", 1, e)) &&
            device_connect(&g->device, comm, g->backend, e);
 }

@@ -151,13 +151,8 @@ static bool all_have_nccl(const struct device *d, struct comm *comm, struct erro
     return missing <= 0;
 }
 
-bool device_connect(struct device *d, struct comm *comm, struct backend *b, struct error *e)
+bool device_may_connect(const struct device *d, struct error *e)
 {
-    struct {
-        struct device_comm_id id;
-        struct error error;
-        bool ok;
-    } made = {0};
     if (!d->plugin)
         return error_set(
             e, ERROR_INPUT,
@@ -169,7 +164,17 @@ bool device_connect(struct device *d, struct comm *comm, struct backend *b, stru
             e, ERROR_INPUT,
             "nccl wants a GPU for each rank, and here two ranks share one: start as many ranks as there "
             "are GPUs, or take --algo auto, which goes through the host's memory then");
-    if (!all_have_nccl(d, comm, e))
+    return true;
+}
+
+bool device_connect(struct device *d, struct comm *comm, struct backend *b, struct error *e)
+{
+    struct {
+        struct device_comm_id id;
+        struct error error;
+        bool ok;
+    } made = {0};
+    if (!device_may_connect(d, e) || !all_have_nccl(d, comm, e))
         return false;
     if (comm_rank(comm) == 0)
         made.ok = d->plugin->comm_id(&made.id, &made.error);

@@ -39,6 +39,8 @@ void device_blame(const struct device *d, struct comm *comm, struct error *e);
 /* dtype: "fp32", "bf16", "tf32". threads: of the CPU. Close with backend_close. */
 struct backend *device_open(const struct device *d, const char *dtype, int threads, struct error *e);
 
+/* ERROR_INPUT where NCCL cannot be: known, and alike on all ranks, before a backend is open. */
+bool device_may_connect(const struct device *d, struct error *e);
 /*
  * Connects the ranks' GPUs, so that comm has "nccl" (comm_set_device). Collective; false with ERROR_MISSING where NCCL is missing, and
  * ERROR_INPUT where two ranks share a GPU. device_disconnect before the backend is closed.

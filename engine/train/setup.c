@@ -296,6 +296,8 @@ static bool choose_device(struct trainer *tr, struct error *e)
     bool automatic = strcmp(tr->t->device, "auto") == 0;
     if (!device_choose(&tr->device, tr->t->reproducible ? "cpu" : tr->t->device, tr->comm, e))
         return false;
+    if (strcmp(tr->algo, "nccl") == 0 && !*tr->t->eval && !device_may_connect(&tr->device, e))
+        return false;
     if (tr->t->reproducible && automatic)
         snprintf(tr->device.notes, sizeof tr->device.notes,
                  "device auto takes the CPU: --reproducible computes there");
