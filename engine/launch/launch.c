@@ -127,6 +127,15 @@ static void close_inherited(int keep)
     closedir(list);
 }
 
+/* A relative path in the environment is the caller's: ranks begin in the run's directory. */
+static void keep_path(const char *variable)
+{
+    const char *given = getenv(variable);
+    char path[PATH_MAX];
+    if (given && *given && *given != '/' && realpath(given, path))
+        setenv(variable, path, 1);
+}
+
 int supervise_main(int argc, char **argv)
 {
     const char *dir = argv[0];
@@ -153,6 +162,8 @@ int supervise_main(int argc, char **argv)
     struct plan plan;
     plan_init(&plan);
     int code = 1;
+    keep_path("RINGSIDE_CUDA_PLUGIN");
+    keep_path("RINGSIDE_DATA");
     if (text >= 0 && chdir(dir) == 0 && job_load(&job, dir, &e) && plan_make(&plan, &job, dir, &e)) {
         code = supervise(dir, &plan, ready);
     } else {

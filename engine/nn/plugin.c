@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define BUILD_IT "build it where CUDA's nvcc is (module load cuda, then make), or use the CPU"
 
@@ -19,10 +18,10 @@ static bool find(char path[PATH_MAX], bool *named, struct error *e)
         return path_program("ringside-cuda.so", path, NULL) ||
                error_set(e, ERROR_MISSING,
                          "no GPU: this Ringside was built without its CUDA plugin; " BUILD_IT);
-    if (snprintf(path, PATH_MAX, "%s", given) >= PATH_MAX)
-        return error_set(e, ERROR_INPUT, "RINGSIDE_CUDA_PLUGIN is longer than a path may be");
-    return access(path, F_OK) == 0 ||
-           error_set(e, ERROR_MISSING, "no GPU: RINGSIDE_CUDA_PLUGIN names %s, which is not there", path);
+    /* Absolute: dlopen looks for a name without a slash elsewhere. */
+    return realpath(given, path) ||
+           error_set(e, ERROR_MISSING, "no GPU: RINGSIDE_CUDA_PLUGIN names %.300s, which is not there",
+                     given);
 }
 
 /* The linker's own words begin with the path, which the sentence has named. */

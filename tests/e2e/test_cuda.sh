@@ -48,6 +48,13 @@ ranks() {
         --iters 2 --check --json
     check "its sums are right" test "$(grep '"algo":"nccl"' <<<"$out" | grep -cE '"error":[0-9.]+e-(0[6-9]|[6-9]),')" = 2
 }
+relative() { # ranks run in another folder than the caller
+    RINGSIDE_CUDA_PLUGIN=$build/ringside-cuda-emulation.so expect "a plugin by a relative path" 0 \
+        train --ranks 1 "${mlp[@]}" --steps 1 --device cuda
+    cd "$build" || return
+    RINGSIDE_CUDA_PLUGIN=ringside-cuda-emulation.so expect "and by its name alone" 0 "$ringside" doctor --json
+    check "is found there" grep -q '"what":"CUDA plugin","result":"found"' <<<"$out"
+}
 readings() { # NVML stood for by a library that says 93 %, 12 of 141 GB, and no power
     mkdir "$scratch/lib"
     cp "$build/tests/plugins/nvml.so" "$scratch/lib/libnvidia-ml.so.1"
@@ -105,6 +112,7 @@ doctor() {
 }
 beside models
 beside ranks
+beside relative
 beside readings
 beside refusals
 beside doctor
