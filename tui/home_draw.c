@@ -230,9 +230,9 @@ static void draw_machine(const struct home *h, struct canvas *c, struct rect r)
         bool there;
         const char *yes, *no;
     } facts[] = {
-        {m->mpirun, N_("mpirun"), N_("no mpirun: rank scripts run in one process")},
-        {m->gpu, N_("GPU"), N_("no GPU")},
-        {m->scheduler, N_("scheduler"), N_("no scheduler")},
+        {m->mpirun, "mpirun", N_("no mpirun: rank scripts run in one process")},
+        {m->gpu, "GPU", N_("no GPU")},
+        {m->scheduler != NULL, m->scheduler, N_("no scheduler")},
     };
     heading(c, rect_cut_rows(&r, 1), _("This machine"), "");
     rect_cut_rows(&r, r.rows > 1);
@@ -242,7 +242,7 @@ static void draw_machine(const struct home *h, struct canvas *c, struct rect r)
              m->host, m->cores, m->memory_bytes / 1073741824.0);
     col += canvas_text(c, r.row, col, end - col, ROLE_TEXT, 0, text) + 3;
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
-        const char *word = _(facts[i].there ? facts[i].yes : facts[i].no);
+        const char *word = facts[i].there ? facts[i].yes : _(facts[i].no);
         int width = text_columns(word) + 2;
         if (col + width > end) {
             rect_cut_rows(&r, 1);

@@ -20,7 +20,7 @@ static bool given(struct machine *machine)
     machine->memory_bytes = gib * 1073741824.0;
     machine->mpirun = strstr(text, " mpirun") != NULL;
     machine->gpu = strstr(text, " gpu") != NULL;
-    machine->scheduler = strstr(text, " scheduler") != NULL;
+    machine->scheduler = strstr(text, " scheduler") ? "sbatch" : NULL;
     return true;
 }
 
@@ -37,7 +37,8 @@ void machine_look(struct machine *machine)
     machine->memory_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     machine->mpirun =
         machine_find("mpirun", path) && path_program("ringside-rank", path, NULL) && !access(path, X_OK);
-    machine->scheduler =
-        machine_find("srun", path) || machine_find("sbatch", path) || machine_find("qsub", path);
+    static const char *const commands[] = {"sbatch", "srun", "qsub"};
+    for (size_t i = 0; !machine->scheduler && i < sizeof commands / sizeof *commands; i++)
+        machine->scheduler = machine_find(commands[i], path) ? commands[i] : NULL;
     machine->gpu = !access("/dev/nvidia0", F_OK);
 }

@@ -11,9 +11,10 @@ struct machine {
     char host[64];
     int cores;
     double memory_bytes;
-    bool mpirun;    /* on the PATH, and ringside-rank lies beside us */
-    bool scheduler; /* srun, qsub or sbatch on the PATH */
-    bool gpu;       /* an NVIDIA device file */
+    bool mpirun; /* on the PATH, and ringside-rank lies beside us */
+    const char *
+        scheduler; /* the batch system's command on the PATH, "sbatch", or NULL: whether one answers is not asked */
+    bool gpu; /* an NVIDIA device file */
 };
 
 /* RINGSIDE_MACHINE="HOST CORES GIB [mpirun] [gpu] [scheduler]" is believed instead of looking: for tests of screens. */
