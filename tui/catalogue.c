@@ -3,6 +3,8 @@
  */
 #include "tui/catalogue.h"
 
+#include "engine/base/files.h"
+
 #include "tui/canvas.h"
 #include "tui/plural.h"
 
@@ -129,7 +131,7 @@ struct catalogue *catalogue_parse(const char *bytes, size_t size, bool ascii, st
 
 struct catalogue *catalogue_open(const char *file, bool ascii, struct error *e)
 {
-    FILE *in = fopen(file, "rbe");
+    FILE *in = file_stream(file, SIZE_MOST, NULL);
     long size = in && fseek(in, 0, SEEK_END) == 0 ? ftell(in) : -1;
     char *bytes = size > 0 && size <= SIZE_MOST ? malloc((size_t)size) : NULL;
     struct catalogue *c = NULL;

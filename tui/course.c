@@ -3,6 +3,7 @@
  */
 #include "tui/course.h"
 
+#include "engine/base/lua_sandbox.h"
 #include "engine/base/paths.h"
 
 #include <lauxlib.h>
@@ -100,7 +101,14 @@ static bool lesson_read(lua_State *L, struct course_lesson *lesson, int number, 
 static bool course_read(lua_State *L, const char *file, struct course *course, struct error *e)
 {
     /* "t": text only, since crafted bytecode can break the interpreter. */
-    if (luaL_loadfilex(L, file, "t") != LUA_OK || lua_pcall(L, 0, 1, 0) != LUA_OK) {
+    size_t size;
+    char *text = lua_script_read(file, &size, e), at[PATH_MAX + 1];
+    if (!text)
+        return false;
+    snprintf(at, sizeof at, "@%s", file);
+    bool loaded = luaL_loadbufferx(L, text, size, at, "t") == LUA_OK;
+    free(text);
+    if (!loaded || lua_pcall(L, 0, 1, 0) != LUA_OK) {
         const char *why = lua_tostring(L, -1);
         return error_set(e, ERROR_INPUT, "%s", why ? why : "it cannot be read");
     }

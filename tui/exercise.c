@@ -1,5 +1,6 @@
 #include "tui/exercise.h"
 
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "tui/course.h"
@@ -146,7 +147,7 @@ bool exercise_make_file(const struct exercise_files *x, bool *made, struct error
     if (!path_join(starter, x->folder, "start.lua", e))
         return false;
     snprintf(part, sizeof part, "%s.part", x->file);
-    FILE *from = fopen(starter, "rb"), *to = from ? fopen(part, "wb") : NULL;
+    FILE *from = file_stream(starter, 0, NULL), *to = from ? fopen(part, "wb") : NULL;
     char block[4096];
     bool ok = from && to;
     for (size_t n; ok && (n = fread(block, 1, sizeof block, from)) > 0;)

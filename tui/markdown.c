@@ -3,6 +3,8 @@
  */
 #include "tui/markdown.h"
 
+#include "engine/base/files.h"
+
 #include "tui/block_text.h"
 #include "tui/highlight.h"
 #include "tui/md_cells.h"
@@ -401,13 +403,11 @@ int markdown_find(const struct md_line *line, const char *text, int from)
 
 char *markdown_read(const char *file, struct error *e)
 {
-    FILE *in = fopen(file, "rb");
+    FILE *in = file_stream(file, FILE_MAX, e);
     char *text = NULL;
     size_t size = 0, n;
-    if (!in) {
-        error_errno(e, ERROR_INPUT, "%s cannot be read", file);
+    if (!in)
         return NULL;
-    }
     do {
         char *more = realloc(text, size + 65537);
         if (!more)

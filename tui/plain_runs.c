@@ -2,6 +2,7 @@
  * plain_runs.c - the runs there are, and what can be done with one: its report, its figures as a table, and the
  * commands of `ringside runs`.
  */
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "tui/cli.h"
@@ -61,7 +62,7 @@ static void figures(const char *dir)
 static void log_tail(struct plain *p, const char *dir)
 {
     char path[PATH_MAX], bytes[LOG_BYTES + 1];
-    FILE *in = path_join(path, dir, "log", NULL) ? fopen(path, "rb") : NULL;
+    FILE *in = path_join(path, dir, "log", NULL) ? file_stream(path, 0, NULL) : NULL;
     size_t size = 0;
     if (in) {
         if (fseek(in, -LOG_BYTES, SEEK_END) != 0)

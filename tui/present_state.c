@@ -4,6 +4,7 @@
 #include "tui/present_state.h"
 
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 
@@ -112,7 +113,7 @@ void present_state_end(struct present_state *s)
 
 bool present_state_read(const char *file, struct present_state *s)
 {
-    json_t *object = json_load_file(file, 0, NULL);
+    json_t *object = file_json(file, NULL);
     if (!json_is_object(object)) {
         json_decref(object);
         return false;
@@ -173,7 +174,7 @@ bool present_want_take(const struct present_state *s, struct present_want *want)
     /* Moved aside first: what the notes write meanwhile is not lost. */
     if (!beside(s->file, ".want", path) || !beside(s->file, ".taken", taken) || rename(path, taken) != 0)
         return false;
-    json_t *object = json_load_file(taken, 0, NULL);
+    json_t *object = file_json(taken, NULL);
     unlink(taken);
     *want = (struct present_want){.slide = (int)event_integer(object, "slide", -1),
                                   .blank = (int)event_integer(object, "blank", -1),

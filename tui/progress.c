@@ -5,6 +5,7 @@
 
 #include "tui/text.h"
 
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 
@@ -51,7 +52,7 @@ static void name_beside(char out[PATH_MAX + 16], const char *file, const char *s
 /* A progress of the right shape, or NULL. Fields it does not know are kept. */
 static json_t *parse(const char *file)
 {
-    json_t *root = json_load_file(file, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = file_json(file, NULL);
     if (!json_is_object(root)) {
         json_decref(root);
         return NULL;
@@ -77,7 +78,7 @@ static bool replace(struct progress *p, const json_t *root)
     name_beside(temporary, p->file, ".new");
     name_beside(backup, p->file, ".bak");
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS);
-    int fd = text ? open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644) : -1;
+    int fd = text ? open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644) : -1;
     bool ok = fd >= 0;
     for (size_t done = 0, length = ok ? strlen(text) : 0; ok && done < length;) {
         ssize_t n = write(fd, text + done, length - done);

@@ -6,6 +6,7 @@
  * place. Nothing is estimated: what is shown meanwhile are events of the run, only fewer of them.
  */
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/timing.h"
 #include "engine/spec/model.h"
@@ -110,7 +111,7 @@ static void take_piece(struct run_model *m, char *text, size_t length, bool from
 static void take_ends(struct run_model *m, off_t size)
 {
     char *text = malloc(HEAD_BYTES);
-    int fd = open(run_reader_path(m->reader), O_RDONLY | O_CLOEXEC);
+    int fd = file_open(run_reader_path(m->reader), 0, NULL);
     off_t tail = size - TAIL_BYTES;
     ssize_t n;
     if (text && fd >= 0) {

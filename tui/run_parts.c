@@ -2,6 +2,8 @@
  * run_parts.c - pieces of the run view that several kinds of runs share.
  */
 #include "tui/plot.h"
+
+#include "engine/base/files.h"
 #include "tui/run_view.h"
 #include "tui/text.h"
 #include "tui/wrap.h"
@@ -284,7 +286,7 @@ void run_draw_log(struct run_view *v, struct canvas *c, struct rect area)
     snprintf(path, sizeof path, "%s/log", v->m.dir);
     area = rect_inset(canvas_box(c, area, _("Log (l closes)"), ROLE_BORDER), 0, 1);
     char *text = malloc(TAIL + 1);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = file_open(path, 0, NULL);
     ssize_t got = -1;
     if (text && fd >= 0) {
         off_t end = lseek(fd, 0, SEEK_END);

@@ -1,9 +1,9 @@
 #include "tui/run_tail.h"
 
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ void run_tail_read(const char *dir, struct run_tail *tail)
     struct stat st;
     if (!path_join(path, dir, "events.jsonl", NULL))
         return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = file_open(path, 0, NULL);
     if (fd < 0)
         return;
     off_t from = fstat(fd, &st) == 0 && st.st_size > TAIL_BYTES ? st.st_size - TAIL_BYTES : 0;

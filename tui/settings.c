@@ -3,6 +3,7 @@
  */
 #include "tui/settings.h"
 
+#include "engine/base/files.h"
 #include "engine/base/rundir.h"
 
 #include <errno.h>
@@ -48,15 +49,14 @@ bool settings_load(struct settings *settings, struct error *e)
         return true; /* the progress says so */
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return true;
-    json_error_t why;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+    struct error why = {0};
+    json_t *root = file_json(path, &why);
     if (!json_is_object(root)) {
-        bool parsed = root != NULL;
+        if (root)
+            error_set(&why, ERROR_INPUT, "%s, line 1: this is no JSON object", path);
         json_decref(root);
-        return error_set(
-            e, ERROR_INPUT,
-            "%s cannot be read (line %d: %s), so the defaults hold: mend it, or choose anew with ,", path,
-            parsed ? 1 : why.line, parsed ? "no JSON object" : why.text);
+        return error_set(e, ERROR_INPUT, "%s; so the defaults hold: mend it, or choose anew with ,",
+                         why.text);
     }
     settings->theme = (enum theme)choice(root, "theme", theme_names);
     settings->glyphs = (enum settings_glyphs)choice(root, "glyphs", glyph_names);
@@ -74,7 +74,7 @@ bool settings_save(const struct settings *settings, struct error *e)
     char home[PATH_MAX], path[PATH_MAX + 64], broken[PATH_MAX + 80];
     if (!settings_file(path, home, e))
         return false;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = file_json(path, NULL);
     if (!json_is_object(root)) {
         snprintf(broken, sizeof broken, "%s.broken", path);
         rename(path, broken); /* where there is one at all */

@@ -1,4 +1,5 @@
 #include "engine/base/lua_sandbox.h"
+#include "engine/base/files.h"
 
 #include "engine/base/lua_json.h"
 #include "engine/base/lua_message.h"
@@ -480,14 +481,12 @@ bool lua_fault_error(const struct lua_fault *f, struct error *e)
 char *lua_script_read(const char *path, size_t *length, struct error *e)
 {
     struct stat st;
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        error_errno(e, ERROR_INPUT, "%s cannot be read", path);
+    FILE *file = file_stream(path, 0, e);
+    if (!file)
         return NULL;
-    }
     char *text = NULL;
-    if (fstat(fileno(file), &st) != 0 || !S_ISREG(st.st_mode)) {
-        error_set(e, ERROR_INPUT, "%s is not a file: a Lua script was expected", path);
+    if (fstat(fileno(file), &st) != 0) {
+        error_errno(e, ERROR_INPUT, "%s cannot be read", path);
     } else if (st.st_size > LUA_SANDBOX_SCRIPT_MAX) {
         error_set(e, ERROR_INPUT, "%s has %lld bytes: a script may have at most %d MiB", path,
                   (long long)st.st_size, LUA_SANDBOX_SCRIPT_MAX >> 20);

@@ -3,6 +3,7 @@
  * wrong.
  */
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 
@@ -83,19 +84,7 @@ bool rundir_write(const char *dir, const char *file, const char *text, struct er
 json_t *rundir_read_json(const char *dir, const char *file, struct error *e)
 {
     char path[PATH_MAX];
-    if (!path_join(path, dir, file, e))
-        return NULL;
-    FILE *f = fopen(path, "re");
-    if (!f) {
-        error_errno(e, ERROR_INPUT, "%s cannot be read", path);
-        return NULL;
-    }
-    json_error_t where;
-    json_t *object = json_loadf(f, JSON_REJECT_DUPLICATES, &where);
-    fclose(f);
-    if (!object)
-        error_set(e, ERROR_INPUT, "%s, line %d: this is not JSON: %s", path, where.line, where.text);
-    return object;
+    return path_join(path, dir, file, e) ? file_json(path, e) : NULL;
 }
 
 bool run_status_write(const char *dir, const struct run_status *status, struct error *e)
@@ -161,7 +150,7 @@ bool rundir_request_stop(const char *dir, struct error *e)
     char path[PATH_MAX];
     if (!path_join(path, dir, "stop", e))
         return false;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd < 0)
         return error_errno(e, ERROR_FAILED, "the run cannot be asked to stop: %s", path);
     close(fd);
@@ -184,7 +173,7 @@ bool rundir_request_bucket(const char *dir, long bytes, struct error *e)
 long rundir_bucket_requested(const char *dir)
 {
     char path[PATH_MAX], text[32], *end;
-    FILE *f = path_join(path, dir, "bucket", NULL) ? fopen(path, "re") : NULL;
+    FILE *f = path_join(path, dir, "bucket", NULL) ? file_stream(path, sizeof text, NULL) : NULL;
     bool got = f && fgets(text, sizeof text, f);
     if (f)
         fclose(f);
@@ -203,7 +192,7 @@ void rundir_note_attached(const char *dir, long step)
     event_set_text(note, "host", host);
     event_set_number(note, "time", now());
     event_set_integer(note, "step", step);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd >= 0) {
         event_write(fd, note, NULL);
         close(fd);

@@ -5,11 +5,11 @@
  * later, and a writer that takes a torn line back (the disk was full) does no harm.
  */
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -50,6 +50,11 @@ struct run_reader *run_reader_open(const char *dir, struct error *e)
         free(r);
         return NULL;
     }
+    if (stat(r->path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        error_set(e, ERROR_INPUT, "the run %s cannot be read: its events.jsonl is not a plain file", dir);
+        free(r);
+        return NULL;
+    }
     return r;
 }
 
@@ -79,7 +84,7 @@ static void compact(struct run_reader *r)
 static bool fill(struct run_reader *r)
 {
     if (r->fd < 0) {
-        r->fd = open(r->path, O_RDONLY | O_CLOEXEC);
+        r->fd = file_open(r->path, 0, NULL);
         if (r->fd < 0)
             return false;
     }

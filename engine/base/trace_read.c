@@ -1,6 +1,7 @@
 #include "engine/base/trace_read.h"
 
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/trace_write.h"
 
@@ -349,9 +350,7 @@ static bool put_in_order(struct reading *r)
 static bool read_file(struct reading *r, FILE *f)
 {
     struct stat about;
-    if (fstat(fileno(f), &about) != 0 || !S_ISREG(about.st_mode))
-        return error_set(r->e, ERROR_INPUT, "%s is no plain file", r->path);
-    if (about.st_size > MAX_BYTES)
+    if (fstat(fileno(f), &about) == 0 && about.st_size > MAX_BYTES)
         return error_set(r->e, ERROR_INPUT, "%s has %lld MB, more than a trace of ringside ever has", r->path,
                          (long long)about.st_size / 1000000);
     r->name_numbers = json_object();
@@ -364,7 +363,7 @@ bool trace_data_read(const char *dir, struct trace_data *d, struct error *e)
     *d = (struct trace_data){0};
     if (!path_join(path, dir, TRACE_FILE, e))
         return false;
-    FILE *f = fopen(path, "re");
+    FILE *f = file_stream(path, 0, NULL);
     if (!f)
         return error_errno(e, ERROR_INPUT,
                            "%s cannot be read (a run has one once the steps or operations that it records "

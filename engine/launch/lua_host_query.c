@@ -4,6 +4,7 @@
 #include "engine/launch/lua_host.h"
 
 #include "engine/base/event.h"
+#include "engine/base/files.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/spec/job.h"
@@ -70,7 +71,8 @@ json_t *lua_host_attachments(struct lua_host *h, const json_t *args, struct erro
     (void)h, (void)e;
     char dir[PATH_MAX], path[PATH_MAX];
     json_t *list = json_array();
-    FILE *file = find(args, dir) && path_join(path, dir, "attached.jsonl", NULL) ? fopen(path, "r") : NULL;
+    FILE *file =
+        find(args, dir) && path_join(path, dir, "attached.jsonl", NULL) ? file_stream(path, 0, NULL) : NULL;
     char *line = NULL;
     size_t room = 0;
     for (ssize_t n; file && (n = getline(&line, &room, file)) > 0;) {

@@ -1,5 +1,6 @@
 #include "engine/launch/site.h"
 
+#include "engine/base/lua_sandbox.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/launch/plan.h"
@@ -7,6 +8,7 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,11 +34,19 @@ static bool read_file(struct site *s, const char *path, struct error *e)
 {
     if (access(path, F_OK) != 0)
         return true;
+    size_t size;
+    char *text = lua_script_read(path, &size, e), at[PATH_MAX + 1];
+    if (!text)
+        return false;
     lua_State *L = luaL_newstate();
-    if (!L)
+    if (!L) {
+        free(text);
         return error_set(e, ERROR_FAILED, "out of memory");
+    }
+    snprintf(at, sizeof at, "@%s", path);
     lua_sethook(L, stop_script, LUA_MASKCOUNT, SITE_STEPS);
-    bool ok = luaL_loadfilex(L, path, "t") == LUA_OK && lua_pcall(L, 0, 0, 0) == LUA_OK;
+    bool ok = luaL_loadbufferx(L, text, size, at, "t") == LUA_OK && lua_pcall(L, 0, 0, 0) == LUA_OK;
+    free(text);
     if (!ok) {
         error_set(e, ERROR_INPUT, "the settings in %s cannot be read: %s", path, lua_tostring(L, -1));
     } else {

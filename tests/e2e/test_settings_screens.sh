@@ -46,7 +46,7 @@ check "nonsense counts as not chosen" grep -q '"mouse": true' "$settings"
 for broken in '{"theme": ' '[1, 2]' 'theme=dark' ''; do
     printf '%s' "$broken" >"$settings"
     "$ringside" --size 120x24 --dump >"$scratch/screen"
-    check "broken settings ($broken) say so and where" grep -q "settings.json cannot be read (line 1: " "$scratch/screen"
+    check "broken settings ($broken) say so and where" grep -q "settings.json, line 1: " "$scratch/screen"
     check "and are left alone" [ "$(cat "$settings")" = "$broken" ]
 done
 printf '{"theme": ' >"$settings"

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct fixture {
@@ -224,13 +225,25 @@ static void test_no_directory(void **state)
     run_reader_free(NULL);
 }
 
+static void test_named_pipe(void **state)
+{
+    struct fixture *f = *state;
+    struct error e = {0};
+    alarm(20);                                  /* whoever waits for its writer is ended */
+    assert_int_equal(mkfifo(f->file, 0600), 0); /* after the reader was opened */
+    assert_null(run_reader_next(f->reader));
+    assert_null(run_reader_open(f->dir, &e));
+    assert_non_null(strstr(e.text, "events.jsonl is not a plain file"));
+    alarm(0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_late_file),   TEST(test_torn_line),    TEST(test_broken_lines),
-        TEST(test_long_lines),  TEST(test_endless_line), TEST(test_shrinking_file),
-        TEST(test_many_events), TEST(test_no_directory), TEST(test_seek),
+        TEST(test_late_file),    TEST(test_torn_line),      TEST(test_broken_lines), TEST(test_long_lines),
+        TEST(test_endless_line), TEST(test_shrinking_file), TEST(test_many_events),  TEST(test_no_directory),
+        TEST(test_seek),         TEST(test_named_pipe),
     };
     return cmocka_run_group_tests_name("reader", tests, NULL, NULL);
 }
