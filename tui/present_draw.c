@@ -19,6 +19,7 @@ enum {
     REPLAY_ROWS = 12,
     BLOCK_COLS = 100,
     BAR_COLS = 2,
+    DRAWING_COLS = 400, /* wider than any drawing */
 };
 
 /* --- laying out ------------------------------------------------------------------------------------------------ */
@@ -69,10 +70,11 @@ static void lay_out(struct present *p, int cols, int rows)
     markdown_render(&p->body, s->text, cols < TEXT_COLS ? cols : TEXT_COLS, NULL);
     colour(&p->body);
     char *picture = p->replay || p->block >= 0 ? NULL : slide_picture(s);
+    bool drawing = s->info && !*s->info; /* wrapped it would be torn: it is cut where it finds no room */
     if (picture)
-        markdown_render(&p->picture, picture, cols, NULL);
+        markdown_render(&p->picture, picture, drawing ? DRAWING_COLS : cols, NULL);
     free(picture);
-    if (s->info && !*s->info)
+    if (drawing)
         unbar(&p->picture);
     p->laid_slide = p->state.slide;
     p->laid_cols = cols;
@@ -141,14 +143,32 @@ static void draw_heading(const char *heading, struct canvas *c, struct rect area
         canvas_put(c, area.row + rows, area.col + i, 0x2501, ROLE_ACCENT, 0);
 }
 
+/* A line that is cut ends in "…". */
 static void draw_lines(const struct md_doc *doc, struct canvas *c, struct rect area, int skip)
 {
-    for (int i = 0; i < area.rows && skip + i < doc->count; i++)
-        if (skip + i >= 0)
-            markdown_draw(c, area.row + i, area.col, area.cols, &doc->lines[skip + i]);
+    for (int i = 0; i < area.rows && skip + i < doc->count; i++) {
+        if (skip + i < 0)
+            continue;
+        const struct md_line *line = &doc->lines[skip + i];
+        markdown_draw(c, area.row + i, area.col, area.cols, line);
+        if (line->count > area.cols)
+            canvas_put(c, area.row + i, area.col + area.cols - 1, 0x2026, ROLE_MUTED, 0);
+    }
 }
 
 /* --- the title ------------------------------------------------------------------------------------------------ */
+
+/* "Question? · 40 minutes": where the second part has a line of its own, it needs no dot before it. */
+static void undot(struct md_doc *doc)
+{
+    for (int i = 1; i < doc->count; i++) {
+        struct md_line *line = &doc->lines[i];
+        if (line->count > 2 && line->cells[0].glyph == 0xb7 && line->cells[1].glyph == ' ') {
+            line->count -= 2;
+            memmove(line->cells, line->cells + 2, (size_t)line->count * sizeof *line->cells);
+        }
+    }
+}
 
 static void draw_title(struct present *p, struct canvas *c, struct rect area)
 {
@@ -164,6 +184,7 @@ static void draw_title(struct present *p, struct canvas *c, struct rect area)
         lines = 0;
     int heading = lines ? banner_rows(lines, scale, c->utf8) : wrap_rows(s->heading, in.cols) + 1;
     lay_out(p, in.cols, area.rows);
+    undot(&p->body);
     int total = heading + 2 + p->body.count, row = in.row + (in.rows > total ? (in.rows - total) * 2 / 5 : 0);
     struct rect place = {row, in.col, in.rows, in.cols};
     if (lines) {

@@ -64,6 +64,14 @@ static const struct key_binding keys[] = {
     {0, 0, NULL, NULL},
 };
 
+/* Only while there is a presentation to steer. */
+static const struct key_binding *notes_footer(void *view)
+{
+    static const struct key_binding none[] = {{0, 0, NULL, NULL}};
+    const struct notes *n = view;
+    return n->following ? keys : none;
+}
+
 /* --- following ------------------------------------------------------------------------------------------------- */
 
 static void forget_lesson(struct notes *n)
@@ -467,6 +475,7 @@ static enum role notes_status(void *view, char *text, size_t size)
 const struct view_class view_notes = {
     .name = "notes",
     .keys = keys,
+    .footer = notes_footer,
     .open = notes_open,
     .act = notes_act,
     .key = notes_key,

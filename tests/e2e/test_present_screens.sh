@@ -50,6 +50,13 @@ slides present-blank-and-back 80x24 "Right b Left"
 slides present-help 80x24 "?"
 slides present-last 80x24 "End Right"
 
+# Of the course's own: a title that takes two lines, and a drawing that is wider than the window.
+ring() { RINGSIDE_DATA=$PWD "$ringside" --open present:04-ring-allreduce "$@" --dump; }
+check "minutes in a line of their own have no dot before them" grep -qE '^ +40 minutes$' <<<"$(ring --size 80x24 --script '')"
+ring --size 40x12 --script 'g 5 Enter Down Down Down' >"$scratch/screen"
+check "a drawing is cut at the window's end" grep -q '1                 0 ─── 1     …' "$scratch/screen"
+check "and not wrapped" bash -c '! grep -qE "^ *to 1" "$1"' - "$scratch/screen"
+
 # A recording plays within its slide, and stops with it.
 "$ringside" --open present:05-slides --script 'g "recording" Enter Enter until "epoch 2" 20' --size 120x40 >"$scratch/screen" 2>&1
 check "a recording plays within its slide" test $? -eq 0
