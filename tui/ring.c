@@ -95,6 +95,7 @@ struct ring_view {
     uint64_t *sets;
     char state[1100];
     char why[1100]; /* why an operation cannot be drawn */
+    struct key_binding footer[sizeof ring_keys / sizeof *ring_keys];
 };
 
 static void drop(struct ring_view *v)
@@ -433,6 +434,19 @@ static void ring_act(void *view, struct app *app, int action)
     v->frame = -1;
 }
 
+/* Without a run there is none to follow, and no operation of it. */
+static const struct key_binding *ring_footer(void *view)
+{
+    struct ring_view *v = view;
+    int n = 0;
+    for (const struct key_binding *k = ring_keys; k->action; k++)
+        if (v->has_run ||
+            (k->action != ACT_OPERATION && k->action != ACT_OPERATION_BACK && k->action != ACT_LIVE))
+            v->footer[n++] = *k;
+    v->footer[n] = (struct key_binding){0, 0, NULL, NULL};
+    return v->footer;
+}
+
 /* The wheel goes from round to round. */
 static bool ring_click(void *view, struct app *app, int row, int col, enum mouse what)
 {
@@ -522,6 +536,7 @@ static enum role ring_status(void *view, char *text, size_t size)
 const struct view_class view_ring = {
     .name = "ring",
     .keys = ring_keys,
+    .footer = ring_footer,
     .open = ring_open,
     .act = ring_act,
     .click = ring_click,

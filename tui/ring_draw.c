@@ -323,8 +323,10 @@ static void draw_list(struct canvas *c, struct rect area, const struct ring_scen
                           : x->faulty ? _(" wrong")
                                       : "");
     }
-    canvas_format(c, area.row + area.rows - 2, area.col, area.cols, ROLE_MUTED, 0, "%s %s", f.really,
-                  f.shown);
+    int used = canvas_text(c, area.row + area.rows - 2, area.col, area.cols, ROLE_MUTED, 0, f.really);
+    if (*f.shown && used + 2 + text_columns(f.shown) <= area.cols)
+        canvas_format(c, area.row + area.rows - 2, area.col + used, area.cols - used, ROLE_MUTED, 0, "; %s",
+                      f.shown);
 }
 
 enum ring_layout ring_layout_of(const struct ring_scene *s)

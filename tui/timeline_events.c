@@ -1,6 +1,7 @@
 /*
  * timeline_events.c - what a run's events say of its time, as a trace.
  */
+#include "tui/text.h"
 #include "tui/timeline_view.h"
 
 #include <math.h>
@@ -94,8 +95,11 @@ static void add_mean_step(struct maker *k, const struct run_rank *r, int step)
     if (data)
         add(k, span(TRACE_DATA, step, 0, data, 1));
     add(k, span(TRACE_COMPUTE, step, data, data + compute, 1));
-    if (comm)
-        add(k, span(TRACE_WAIT, step, data + compute, data + compute + comm, 1));
+    if (comm) { /* how much of it is waiting for others, means do not tell */
+        struct trace_event x = span(TRACE_WAIT, step, data + compute, data + compute + comm, 1);
+        x.name = name_of(k, N_("communication"));
+        add(k, x);
+    }
 }
 
 static int by_start(const void *a, const void *b)

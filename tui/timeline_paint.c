@@ -35,6 +35,13 @@ static const struct {
     [TRACE_HOP] = {ROLE_SERIES2, 0x2261, 'h', N_("message")},
 };
 
+/* Of a span, in the reader's language where it is a word and no layer. */
+static const char *event_name(const struct timeline_view *v, const struct trace_event *x)
+{
+    const char *name = trace_event_name(&v->trace, x);
+    return *name ? _(name) : name;
+}
+
 /* --- which event a cell shows --- */
 
 struct cell_owner {
@@ -99,7 +106,7 @@ static void put_kind(struct canvas *c, int row, int col, int kind, int attribute
 static void put_name(const struct timeline_view *v, struct canvas *c, int row, int col, int cells, int event)
 {
     const struct trace_event *x = &v->trace.events[event];
-    const char *name = trace_event_name(&v->trace, x);
+    const char *name = event_name(v, x);
     char text[TRACE_NAME + 24];
     bool bucket = x->bucket >= 0 && (x->kind == TRACE_ALLREDUCE || x->kind == TRACE_WAIT);
     if (cells < 6 || x->kind == TRACE_STEP || x->kind == TRACE_IDLE)
@@ -242,8 +249,8 @@ static void paint_cursor(const struct timeline_view *v, struct canvas *c, struct
         snprintf(more, sizeof more, _(", round %d"), x->round + 1);
     put_kind(c, line.row, line.col, x->kind, ATTR_BOLD);
     canvas_format(c, line.row, line.col + 2, line.cols - 2, ROLE_TEXT, ATTR_BOLD,
-                  _("%s, rank %d: %s long, from %s on%s%s%s%s"), trace_event_name(&v->trace, x), row->rank,
-                  length, start, bytes, more, x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? ", " : "",
+                  _("%s, rank %d: %s long, from %s on%s%s%s%s"), event_name(v, x), row->rank, length, start,
+                  bytes, more, x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? ", " : "",
                   x->algo >= 0 && x->kind == TRACE_ALLREDUCE ? v->trace.names[x->algo] : "");
 }
 
@@ -276,7 +283,7 @@ static void paint_sums(const struct timeline_view *v, struct canvas *c, struct r
         return;
     char sum[80];
     col = area.col;
-    share(sum, sizeof sum, _("Exposed communication"), v->exposed_s, whole);
+    share(sum, sizeof sum, _("Mean exposed communication"), v->exposed_s, whole);
     col += canvas_text(c, area.row + 1, col, end - col, ROLE_TITLE, ATTR_BOLD, sum);
     bool named = v->exposed_count > 1 || (v->exposed_count == 1 && v->exposed[0].bucket >= 0);
     for (int i = 0; named && i < v->exposed_count && i < 4; i++) {
@@ -293,7 +300,7 @@ static void paint_sums(const struct timeline_view *v, struct canvas *c, struct r
 }
 
 /* The longest pieces of the path, where there is room. */
-static void paint_pieces(const struct timeline_view *v, struct canvas *c, struct rect area)
+static void paint_pieces(const struct timeline_view *v, struct canvas *c, struct rect area, bool *used)
 {
     int taken = 0;
     bool *told = calloc((size_t)v->path.count + 1, sizeof *told);
@@ -315,15 +322,16 @@ static void paint_pieces(const struct timeline_view *v, struct canvas *c, struct
         format_seconds(1e-9 * (double)(p->t1 - p->t0), length, sizeof length);
         if (x && x->bucket >= 0 && x->kind != TRACE_HOP)
             snprintf(bucket, sizeof bucket, _(", bucket %d"), x->bucket);
+        used[x ? x->kind : TRACE_IDLE] = true;
         put_kind(c, row, area.col + 1, x ? x->kind : TRACE_IDLE, ATTR_BOLD);
         canvas_format(c, row, area.col + 3, area.cols - 3, ROLE_TEXT, 0, _("%*s%s  rank %-3d %s%s"),
                       8 - text_columns(length), "", length, v->trace.rows[p->row].rank,
-                      x ? trace_event_name(&v->trace, x) : _("nothing recorded"), bucket);
+                      x ? event_name(v, x) : _("nothing recorded"), bucket);
     }
     free(told);
 }
 
-static void paint_legend(struct canvas *c, struct rect line, bool *used)
+static void paint_legend(const struct timeline_view *v, struct canvas *c, struct rect line, bool *used)
 {
     int col = line.col, end = line.col + line.cols;
     used[TRACE_FORWARD] |= used[TRACE_LAYER_FORWARD];
@@ -331,7 +339,7 @@ static void paint_legend(struct canvas *c, struct rect line, bool *used)
     for (int k = 0; k < TRACE_KINDS; k++) {
         if (!used[k] || !KINDS[k].means)
             continue;
-        const char *words = _(KINDS[k].means);
+        const char *words = _(v->from_events && k == TRACE_WAIT ? N_("communication") : KINDS[k].means);
         if (col + text_columns(words) + 2 > end)
             break;
         put_kind(c, line.row, col, k, 0);
@@ -411,7 +419,7 @@ void timeline_paint(struct timeline_view *v, struct canvas *c, struct rect area)
     } else if (row < end - 1) {
         paint_sums(v, c, (struct rect){row++, area.col, 1, area.cols});
     }
-    paint_legend(c, (struct rect){end - 1, area.col, 1, area.cols}, used);
     if (end - 2 - row >= 3)
-        paint_pieces(v, c, (struct rect){row + 1, area.col, end - 2 - row, area.cols});
+        paint_pieces(v, c, (struct rect){row + 1, area.col, end - 2 - row, area.cols}, used);
+    paint_legend(v, c, (struct rect){end - 1, area.col, 1, area.cols}, used);
 }
