@@ -100,12 +100,12 @@ static bool plan_fill(struct cuda *cuda, struct cuda_optimizer *o, const struct 
            (o->tensors = cuda_memory_new(cuda, tensors * sizeof *o->tensors, what, e)) &&
            (o->sums = cuda_memory_new(cuda, KERNEL_SQUARES * pieces * sizeof *o->sums, what, e)) &&
            (o->totals = cuda_memory_new(cuda, KERNEL_SQUARES * tensors * sizeof *o->totals, what, e)) &&
-           (o->squares = cuda_memory_new(cuda, sizeof *o->squares, what, e)) &&
+           (o->squares = cuda_memory_new(cuda, (1 + KERNEL_PARTS(pieces)) * sizeof *o->squares, what, e)) &&
            cuda_pinned_room(&o->result, sizeof(double), e) && send_plan(cuda, o, e);
 }
 
-/* The step's plan, made where it is not known yet. */
-static struct cuda_optimizer *plan_of(struct cuda *cuda, const struct optimizer_step *s, struct error *e)
+/* What was made for the same pieces, or is made now. */
+static struct cuda_optimizer *find_plan(struct cuda *cuda, const struct optimizer_step *s, struct error *e)
 {
     for (struct cuda_optimizer *o = cuda->optimizer; o; o = o->next)
         if (o->piece_count == s->piece_count && o->tensor_count == s->tensor_count &&
@@ -124,6 +124,14 @@ static struct cuda_optimizer *plan_of(struct cuda *cuda, const struct optimizer_
     o->next = cuda->optimizer;
     cuda->optimizer = o;
     return o;
+}
+
+/* The step's plan: after the first step the optimiser has it at hand, however many pieces there are. */
+static struct cuda_optimizer *plan_of(struct cuda *cuda, const struct optimizer_step *s, struct error *e)
+{
+    if (!*s->kept)
+        *s->kept = find_plan(cuda, s, e);
+    return *s->kept;
 }
 
 static enum kernel_optimizer kind_of(enum optimizer_kind kind)

@@ -239,6 +239,9 @@ struct kernel_tensor {
 };
 enum kernel_optimizer { KERNEL_SGD, KERNEL_ADAM, KERNEL_LARS, KERNEL_LAMB };
 enum kernel_squares { KERNEL_OF_GRADIENT, KERNEL_OF_PARAMETER, KERNEL_OF_DIRECTION, KERNEL_SQUARES };
+/* So many sums a block adds up; parts of n sums, parts of those and so on are fewer than KERNEL_PARTS(n). */
+enum { KERNEL_PART = 1024 };
+#define KERNEL_PARTS(n) ((size_t)(n) / (KERNEL_PART / 2) + 2)
 /* One step; sums of squares are kept apart by what they are of: [KERNEL_SQUARES][pieces] and [KERNEL_SQUARES][tensors]. */
 struct kernel_optimizer_step {
     enum kernel_optimizer kind;
@@ -249,7 +252,7 @@ struct kernel_optimizer_step {
     const struct kernel_tensor *tensors;
     int piece_count, tensor_count;
     double *sums, *totals;
-    double *gradient_squares; /* of all, once it is done */
+    double *gradient_squares; /* of all, once it is done; room for KERNEL_PARTS(piece_count) more behind it */
     double clip;              /* 0: none */
     double lr, trust, weight_decay;
     float momentum, ahead, behind; /* sgd and lars: v = momentum v + g; w -= rate (ahead g + behind v) */

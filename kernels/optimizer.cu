@@ -163,15 +163,34 @@ __global__ static void squares_of_tensors(kernel_optimizer_step s)
         s.totals[(size_t)blockIdx.y * s.tensor_count + blockIdx.x] = sum;
 }
 
-__global__ static void sum_all(const double *__restrict__ sums, int n, double *total)
+/* A block a part of the sums; the four loads of a thread do not wait for each other. */
+__global__ static void sum_parts(const double *__restrict__ sums, int n, double *totals)
 {
     SHARED(double, room, [WARPS]);
+    int first = (int)blockIdx.x * (int)KERNEL_PART + (int)threadIdx.x;
     double sum = 0;
-    for (int i = (int)threadIdx.x; i < n; i += BLOCK)
-        sum += sums[i];
+#pragma unroll
+    for (int k = 0; k < (int)KERNEL_PART / (int)BLOCK; k++)
+        sum += first + k * (int)BLOCK < n ? sums[first + k * (int)BLOCK] : 0;
     sum = block_sum(sum, room);
     if (threadIdx.x == 0)
-        *total = sum;
+        totals[blockIdx.x] = sum;
+}
+
+/* Sums of parts lie behind the whole one. Parts of parts go on until one is left: one launch below two million parameters. */
+static void sum_all(const kernel_optimizer_step *s, cudaStream_t stream)
+{
+    const double *from = s->sums;
+    double *room = s->gradient_squares + 1;
+    int n = s->piece_count;
+    while (n > KERNEL_PART) {
+        int parts = ceil_div(n, KERNEL_PART);
+        LAUNCH(sum_parts, parts, BLOCK, 0, stream, from, n, room);
+        from = room;
+        room += parts;
+        n = parts;
+    }
+    LAUNCH(sum_parts, 1, BLOCK, 0, stream, from, n, s->gradient_squares);
 }
 
 /* --- steps --- */
@@ -268,7 +287,7 @@ extern "C" void kernel_optimize(const struct kernel_optimizer_step *s, cudaStrea
     bool norms = s->clip > 0 || s->kind == KERNEL_LARS;
     if (norms) {
         LAUNCH(squares_of_pieces, s->piece_count, BLOCK, 0, stream, *s);
-        LAUNCH(sum_all, 1, BLOCK, 0, stream, s->sums, s->piece_count, s->gradient_squares);
+        sum_all(s, stream);
     }
     switch (s->kind) {
     case KERNEL_LARS: add_up(s, stream); /* fall through */
@@ -281,5 +300,5 @@ extern "C" void kernel_optimize(const struct kernel_optimizer_step *s, cudaStrea
         break;
     }
     if (!norms)
-        LAUNCH(sum_all, 1, BLOCK, 0, stream, s->sums, s->piece_count, s->gradient_squares);
+        sum_all(s, stream);
 }

@@ -136,6 +136,7 @@ bool optimizer_take_step(struct optimizer *o, double lr, float *parameters, cons
         .adapts = o->adapts,
         .sums = o->sums,
         .totals = o->totals,
+        .kept = &o->kept,
     };
     if (!o->backend->ops->optimize(o->backend, &step, gradient_squares, e))
         return false;

@@ -63,6 +63,7 @@ struct optimizer_step {
     const bool *adapts;            /* by tensor: lars and lamb give it a rate of its own */
     struct optimizer_sums *sums;   /* room: one a piece ... */
     struct optimizer_sums *totals; /* ... and one a tensor */
+    void **kept; /* the backend's: NULL at the first step, whatever it keeps at the following */
 };
 
 struct optimizer {
@@ -77,6 +78,8 @@ struct optimizer {
     int piece_count, tensor_count;
     bool *adapts;
     struct optimizer_sums *sums, *totals;
+    void *
+        kept; /* what the backend has made of the pieces, and frees with itself; NULL before the first step */
 };
 
 /* A spec with the kind's usual coefficients, or ERROR_INPUT: name is none of sgd, adam, adamw, lars, lamb. */

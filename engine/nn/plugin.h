@@ -12,8 +12,8 @@
 #include "engine/base/device_comm.h"
 #include "engine/nn/backend.h"
 
-/* Raised with every change of this file or of backend.h: a plugin of another version is refused. */
-enum { GPU_PLUGIN_VERSION = 2 };
+/* Raised with every change of this file, backend.h or optimizer.h: a plugin of another version is refused. */
+enum { GPU_PLUGIN_VERSION = 3 };
 #define GPU_PLUGIN_SYMBOL "ringside_cuda_plugin"
 
 struct gpu_device {

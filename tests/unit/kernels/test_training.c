@@ -178,6 +178,58 @@ static void test_optimizers(void **state)
         }
 }
 
+/* More pieces than one block adds up; and the second optimiser of a backend does not take the first one's pieces for its own. */
+static void test_many_pieces(void **state)
+{
+    (void)state;
+    enum { LAYERS = 1100, EACH = 3, OPTIMIZERS = 2 };
+    struct layer_spec *layers = calloc(LAYERS, sizeof *layers);
+    struct optimizer_spec adam;
+    struct error e = {0};
+    float values[EACH * LAYERS], after[BOTH][OPTIMIZERS][EACH * LAYERS];
+    double squares[BOTH][OPTIMIZERS] = {{0}}, expected = 0;
+    assert_true(optimizer_named("adam", &adam, NULL));
+    adam.clip = 1;
+    for (int i = 0; i < EACH * LAYERS; i++)
+        values[i] = (float)(i % 17 - 8) / 16;
+    for (int i = 0; i < LAYERS; i++)
+        layers[i] = (struct layer_spec){
+            .kind = LAYER_DENSE,
+            .tensor_count = 1,
+            .tensors = {
+                {.name = "bias", .rank = 1, .extent = {EACH}, .offset = EACH * (size_t)i, .elements = EACH}}};
+    for (int side = 0; side < BOTH; side++) {
+        struct backend *b = side == CPU ? backend_cpu_open(1, &e) : cuda_backend_open(0, 0, &e);
+        check(b, &e);
+        for (int i = 0; i < OPTIMIZERS; i++) { /* the second leaves the last layer out */
+            struct model_spec model = {
+                .layers = layers, .layer_count = LAYERS - i, .parameters = EACH * (size_t)(LAYERS - i)};
+            struct optimizer *o = optimizer_new(&adam, &model, b, &e);
+            float *w = b->ops->memory_new(b, EACH * LAYERS, &e),
+                  *g = b->ops->memory_new(b, EACH * LAYERS, &e);
+            check(o && w && g && b->ops->copy_in(b, w, values, EACH * LAYERS, &e) &&
+                      b->ops->copy_in(b, g, values, EACH * LAYERS, &e),
+                  &e);
+            for (int step = 0; step < 2; step++)
+                check(optimizer_take_step(o, 0.01, w, g, &squares[side][i], &e), &e);
+            check(b->ops->copy_out(b, after[side][i], w, EACH * LAYERS, &e), &e);
+            b->ops->memory_free(b, w);
+            b->ops->memory_free(b, g);
+            optimizer_free(o);
+        }
+        backend_close(b);
+    }
+    for (int i = 0; i < EACH * LAYERS; i++)
+        expected += (double)values[i] * (double)values[i];
+    assert_true(fabs(squares[GPU][0] - expected) < 1e-9 * expected);
+    for (int i = 0; i < OPTIMIZERS; i++) {
+        assert_true(fabs(squares[GPU][i] - squares[CPU][i]) < 1e-6 * squares[CPU][i]);
+        for (int k = 0; k < EACH * LAYERS; k++)
+            assert_true(fabsf(after[GPU][i][k] - after[CPU][i][k]) < 1e-5F);
+    }
+    free(layers);
+}
+
 static void test_cnn(void **state)
 {
     (void)state;
@@ -544,6 +596,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_optimizers),
+        cmocka_unit_test(test_many_pieces),
         cmocka_unit_test(test_cnn),
         cmocka_unit_test(test_models),
         cmocka_unit_test(test_recorded_steps),
