@@ -19,13 +19,16 @@
 enum { PLAIN_MEASURE = 78, PLAIN_LINE = 1024 };
 
 struct course;
+struct course_lesson;
 struct plain_choice;
 struct progress;
 
 struct plain {
     FILE *in;
     bool utf8, ended;
-    const struct plain_choice *shown; /* the choices that were listed last */
+    const struct course_lesson *lesson; /* the one that is being read */
+    bool skipped;                       /* its reader wants the exercise before its end */
+    const struct plain_choice *shown;   /* the choices that were listed last */
     struct course *course;
     struct progress *progress;
 };

@@ -19,6 +19,13 @@
 /* How long a block may take to say what came out, after its run has ended. */
 #define RESULT_S 5.0
 
+/* Asks at a live block; "e" leaves the lesson for its exercise. */
+static void ask_in_lesson(struct plain *p, const char *question, char answer[PLAIN_LINE])
+{
+    plain_ask_line(p, question, answer);
+    p->skipped = *p->lesson->exercise && !strcmp(answer, "e");
+}
+
 /* --- live blocks ----------------------------------------------------------------------------------------------- */
 
 static void print_result(struct plain *p, struct block_set *set, int i)
@@ -35,9 +42,9 @@ static void choose(struct plain *p, struct block_set *set, int i)
     int choices = block_choices(set, i);
     snprintf(question, sizeof question, _("your choice, 1 to %d; Enter: later"), choices);
     while (!p->ended && block_chosen(set, i) < 0) {
-        plain_ask_line(p, question, answer);
+        ask_in_lesson(p, question, answer);
         long number = plain_number(answer);
-        if (!*answer)
+        if (!*answer || p->skipped)
             return;
         if (number >= 1 && number <= choices)
             block_choose(set, i, (int)number - 1);
@@ -107,13 +114,14 @@ static void live(struct plain *p, struct block_set *set, int i)
     case BLOCK_QUIZ: choose(p, set, i); break;
     case BLOCK_RUN:
     case BLOCK_SIM:
-        while (!p->ended) {
-            plain_ask_line(p, _("s: start it; Enter: go on"), answer);
+        while (!p->ended && !p->skipped) {
+            ask_in_lesson(p, _("s: start it; Enter: go on"), answer);
             if (strcmp(answer, "s") != 0)
                 break;
             start(p, set, i);
         }
-        plain_not_understood(answer);
+        if (!p->skipped)
+            plain_not_understood(answer);
         break;
     case BLOCK_PLOT:
     case BLOCK_FIGURE:
@@ -150,31 +158,37 @@ static bool read_aloud(struct plain *p, const char *name, const char *text, stru
     struct block_set *set = block_set_new(name, text, p->progress, e);
     int at = 1;
     bool ok = set != NULL;
-    for (int i = 0; ok && !p->ended && i < block_count(set); i++) {
+    for (int i = 0; ok && !p->ended && !p->skipped && i < block_count(set); i++) {
         ok = print_lines(p, text, at, block_line(set, i), e);
         live(p, set, i);
         at = block_end(text, block_line(set, i));
     }
-    if (ok && !p->ended)
+    if (ok && !p->ended && !p->skipped)
         ok = print_lines(p, text, at, INT_MAX, e);
     block_set_free(set);
     return ok;
 }
 
-/* The lesson's text to its end; false: the reader left, or it cannot be read. */
-static bool recite(struct plain *p, const char *name)
+/* The lesson's text to its end, or to where the reader left it for the exercise. */
+static void recite(struct plain *p, const struct course_lesson *l)
 {
+    const char *name = l->name;
     char file[PATH_MAX];
     struct error e = {0};
+    p->lesson = l;
+    p->skipped = false;
+    if (*l->exercise)
+        puts(_("At any question of this lesson, e goes on to its exercise.\n"));
     char *text =
         course_lesson_file(name, getenv("RINGSIDE_LESSON_LANG"), file, &e) ? markdown_read(file, &e) : NULL;
     bool ok = text && read_aloud(p, name, text, &e);
     if (!ok)
         plain_error(&e);
-    else if (!p->ended)
+    else if (!p->ended && !p->skipped)
         progress_note_reading(p->progress, name, progress_reading_line(p->progress, name), 100);
     free(text);
-    return ok;
+    if (p->skipped)
+        plain_exercise(p, l->exercise);
 }
 
 void plain_lesson(struct plain *p, int index)
@@ -189,7 +203,7 @@ void plain_lesson(struct plain *p, int index)
     };
     const struct course_lesson *l = &p->course->lessons[index];
     char answer[PLAIN_LINE];
-    recite(p, l->name);
+    recite(p, l);
     while (!p->ended) {
         plain_ask(p, *l->exercise ? with : with + 1, answer);
         if (!strcmp(answer, "e") && *l->exercise) {
@@ -200,7 +214,7 @@ void plain_lesson(struct plain *p, int index)
         } else if (!strcmp(answer, "n")) {
             puts(_("This is the last lesson."));
         } else if (!strcmp(answer, "l")) {
-            recite(p, l->name);
+            recite(p, l);
         } else if (!strcmp(answer, "b")) {
             return;
         } else {

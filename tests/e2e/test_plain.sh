@@ -25,6 +25,13 @@ check "it does not differ from the solution" says "Your file is the solution, li
 check "the course knows" grep -qE "Ring-allreduce \(40 min, done\)" "$scratch/said"
 check "nothing was said beside it" bash -c '! grep -v "real ranks could not be used" "$1"' - "$scratch/err"
 
+# README's example as it is printed, by someone who has never been here.
+example=$(sed -n "s/.*\`\(printf '[^\`]*| ringside --plain\)\`.*/\1/p" README.md)
+check "README has an example" test -n "$example"
+RINGSIDE_HOME=$scratch/new PATH=$(dirname "$ringside"):$PATH timeout 60 bash -c "$example" >"$scratch/said" 2>"$scratch/err"
+check "it checks the exercise" says "04-ring-allreduce: not passed yet"
+check "and each of its lines is a choice" bash -c '! grep "is none of the choices" "$1"' - "$scratch/said"
+
 # The lesson's live blocks, in their order: three predictions, a simulation, a run, a question.
 rm "$RINGSIDE_HOME/progress.json"
 plain 4 9 2 2 3 s "" s "" 2 b q
