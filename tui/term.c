@@ -288,27 +288,39 @@ static int translate_character(wint_t character)
     }
 }
 
-static int translate_mouse(struct terminal *t)
+static int translate_mouse(struct terminal *t, const MEVENT *event)
 {
-    MEVENT event;
-    if (getmouse(&event) != OK)
-        return 0;
     enum mouse what = MOUSE_PRESS;
-    if (event.bstate & BUTTON4_PRESSED)
+    if (event->bstate & BUTTON4_PRESSED)
         what = MOUSE_WHEEL_UP;
-    else if (event.bstate & BUTTON5_PRESSED)
+    else if (event->bstate & BUTTON5_PRESSED)
         what = MOUSE_WHEEL_DOWN;
-    else if (!(event.bstate & BUTTON1_PRESSED))
+    else if (!(event->bstate & BUTTON1_PRESSED))
         return 0;
     double now = timing_now();
     if (what == MOUSE_PRESS) {
-        bool again = now - t->pressed_at < DOUBLE_S && event.y == t->pressed_row && event.x == t->pressed_col;
+        bool again =
+            now - t->pressed_at < DOUBLE_S && event->y == t->pressed_row && event->x == t->pressed_col;
         t->pressed_at = again ? 0 : now; /* a third press is a new first one */
-        t->pressed_row = event.y;
-        t->pressed_col = event.x;
+        t->pressed_row = event->y;
+        t->pressed_col = event->x;
         what = again ? MOUSE_DOUBLE : MOUSE_PRESS;
     }
-    return mouse_key(what, event.y, event.x);
+    return mouse_key(what, event->y, event->x);
+}
+
+/* Presses that come in one reading are one KEY_MOUSE to curses; it hands them out from the last one on. */
+static int mouse_keys(struct terminal *t, int *keys, int limit)
+{
+    enum { EVENTS_MAX = 8 }; /* as many as curses keeps */
+    MEVENT events[EVENTS_MAX];
+    int n = 0, count = 0;
+    while (n < EVENTS_MAX && getmouse(&events[n]) == OK)
+        n++;
+    while (n-- > 0 && count < limit)
+        if ((keys[count] = translate_mouse(t, &events[n])))
+            count++;
+    return count;
 }
 
 int term_keys(struct terminal *t, int *keys, int limit, bool *read)
@@ -322,7 +334,7 @@ int term_keys(struct terminal *t, int *keys, int limit, bool *read)
         if (status == KEY_CODE_YES && (code == PASTE_BEGIN || code == PASTE_END))
             t->pasting = code == PASTE_BEGIN;
         else if (status == KEY_CODE_YES && code == KEY_MOUSE)
-            key = translate_mouse(t);
+            count += mouse_keys(t, keys + count, limit - count);
         else if (status == KEY_CODE_YES)
             key = translate(code);
         if (key)
