@@ -383,7 +383,12 @@ bool app_tick(struct app *app)
 {
     struct layer *layer = top(app);
     app->hurried = false;
-    return layer && layer->class->tick && layer->class->tick(layer->state, app, app_now(app));
+    /* Whatever view it was that could not keep something. */
+    const char *warning = app->progress ? progress_warning(app->progress) : NULL;
+    if (warning)
+        app_message(app, ROLE_WARN, "%s", warning);
+    bool changed = layer && layer->class->tick && layer->class->tick(layer->state, app, app_now(app));
+    return changed || warning;
 }
 
 bool app_typing(struct app *app)

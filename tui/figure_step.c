@@ -17,11 +17,18 @@ static const struct part {
     const char *name;
     enum role role;
     uint32_t glyph;
+    char ascii;
 } parts[PARTS] = {
-    {N_("read"), ROLE_MUTED, 0x2591},       {N_("forward"), ROLE_SERIES1, 0x2588},
-    {N_("backward"), ROLE_SERIES2, 0x2593}, {N_("allreduce"), ROLE_SERIES4, 0x2592},
-    {N_("update"), ROLE_SERIES3, 0x2588},
+    {N_("read"), ROLE_MUTED, 0x2591, '.'},       {N_("forward"), ROLE_SERIES1, 0x2588, 'F'},
+    {N_("backward"), ROLE_SERIES2, 0x2593, 'B'}, {N_("allreduce"), ROLE_SERIES4, 0x2592, 'A'},
+    {N_("update"), ROLE_SERIES3, 0x259a, 'U'},
 };
+
+/* Told apart without colour, too. */
+static void put_part(struct canvas *c, int row, int col, const struct part *p)
+{
+    canvas_put(c, row, col, c->utf8 ? p->glyph : (uint32_t)p->ascii, p->role, 0);
+}
 
 static bool values_of(const struct block_text *t, double value[PARTS])
 {
@@ -82,7 +89,7 @@ static void step_draw(const struct block_text *t, struct canvas *c, struct rect 
         canvas_format(c, row, in.col, LABEL, ROLE_TEXT, ATTR_BOLD, _("rank %d"), r);
         for (int i = 0; i < PARTS; i++)
             for (int k = start[i]; k < start[i + 1]; k++)
-                canvas_put(c, row, in.col + LABEL + k, parts[i].glyph, parts[i].role, 0);
+                put_part(c, row, in.col + LABEL + k, &parts[i]);
         /* In the allreduce the ranks meet. */
         int middle = in.col + LABEL + (start[3] + start[4]) / 2;
         if (r + 1 < ranks)
@@ -95,7 +102,7 @@ static void step_draw(const struct block_text *t, struct canvas *c, struct rect 
             row++;
             col = in.col + LABEL;
         }
-        canvas_put(c, row, col, parts[i].glyph, parts[i].role, 0);
+        put_part(c, row, col, &parts[i]);
         canvas_text(c, row, col + 2, width, ROLE_MUTED, 0, _(parts[i].name));
         col += width + 2;
     }

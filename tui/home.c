@@ -203,11 +203,6 @@ static bool home_tick(void *view, struct app *app, double now)
 {
     struct home *h = view;
     bool changed = false;
-    const char *warning = progress_warning(app_progress(app));
-    if (warning) {
-        app_message(app, ROLE_WARN, "%s", warning);
-        changed = true;
-    }
     if (fabs(now - h->refreshed) >= 1.0) {
         const struct recent_run *before = home_run(h, h->selected - home_lessons(app));
         char *dir = before ? strdup(before->dir) : NULL;

@@ -232,6 +232,15 @@ static void jump(struct lesson *l, int key)
     }
 }
 
+/* Whether the block in focus can only be started once a prediction is made: Enter goes there. */
+static bool waits(const struct lesson *l, int *wanted)
+{
+    if (l->focus < 0 || block_run(l->blocks, l->focus))
+        return false;
+    enum block_kind kind = block_kind_of(l->blocks, l->focus);
+    return (kind == BLOCK_RUN || kind == BLOCK_SIM) && block_waits(l->blocks, l->focus, wanted);
+}
+
 static bool lesson_key(void *view, struct app *app, int key)
 {
     struct lesson *l = view;
@@ -248,7 +257,18 @@ static bool lesson_key(void *view, struct app *app, int key)
         l->focus = -1;
         return true;
     }
+    int wanted;
+    if (key == KEY_CODE_ENTER && waits(l, &wanted)) {
+        app_message(app, ROLE_MUTED, "%s", _("First the prediction that this waits for."));
+        l->focus = wanted;
+        lesson_show(l, wanted);
+        return true;
+    }
+    bool open = l->focus >= 0 && block_chosen(l->blocks, l->focus) < 0;
     if (l->focus >= 0 && block_key(l->blocks, l->focus, app, key)) {
+        if (open && block_chosen(l->blocks, l->focus) >= 0 && !progress_kept(app_progress(app)))
+            app_message(app, ROLE_WARN, "%s",
+                        _("This answer is not kept: the folder of Ringside's files cannot be written."));
         lesson_layout(l, l->width, l->utf8, true);
         lesson_show(l, l->focus);
         return true;
@@ -307,7 +327,7 @@ static bool lesson_tick(void *view, struct app *app, double now)
 static const struct key_binding *lesson_footer(void *view)
 {
     struct lesson *l = view;
-    int n = 0;
+    int n = 0, wanted;
     if (l->jumping)
         return jump_keys;
     if (l->focus < 0)
@@ -320,6 +340,8 @@ static const struct key_binding *lesson_footer(void *view)
         l->footer[n] = own[i];
         if (own[i].key == KEY_CODE_ENTER && block_run(l->blocks, l->focus))
             l->footer[n].label = N_("open run");
+        else if (own[i].key == KEY_CODE_ENTER && waits(l, &wanted))
+            l->footer[n].label = N_("predict");
         n++;
     }
     for (int i = 0; block_more[i].action; i++)

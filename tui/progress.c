@@ -44,6 +44,11 @@ const char *progress_warning(struct progress *p)
     return p->warning;
 }
 
+bool progress_kept(const struct progress *p)
+{
+    return !p->readonly;
+}
+
 static void name_beside(char out[PATH_MAX + 16], const char *file, const char *suffix)
 {
     snprintf(out, PATH_MAX + 16, "%s%s", file, suffix);

@@ -26,6 +26,8 @@ void progress_free(struct progress *p);
 bool progress_refresh(struct progress *p);
 /* One sentence where progress cannot be kept (or was restored), given once; NULL otherwise. */
 const char *progress_warning(struct progress *p);
+/* Whether what is noted outlives the program. */
+bool progress_kept(const struct progress *p);
 
 /* The last line on the screen and the share read, 0..100; a lesson is read when its end has been seen. */
 void progress_note_reading(struct progress *p, const char *lesson, int line, int percent);

@@ -56,6 +56,12 @@ expect "opened again it shows them" 0 "$ringside" --open lesson:1 --size 80x45 -
 check "and the run" grep -qE 'ring 4 KiB: [0-9.]+ [mun]?s' <<<"$out"
 check "and the questions as answered" grep -q "Right." <<<"$("$ringside" --open lesson:1 --size 160x60 --dump --script 'Tab Tab Tab Tab Tab')"
 
+# What cannot be kept is said where it happens; and no two parts of a step look alike without colours.
+check "an answer that cannot be kept" grep -q "This answer is not kept" \
+    <<<"$(RINGSIDE_HOME=/proc/nope "$ringside" --open lesson:1 --size 160x45 --dump --script 'Tab Enter')"
+check "the parts of a step without Unicode" grep -qE 'F+B+A+U+' \
+    <<<"$(RINGSIDE_DATA=$PWD "$ringside" --ascii --open lesson:2 --size 80x300 --dump --script '')"
+
 # As text: the questions without their answers, commands, a table in place of a plot.
 expect "blocks as text" 0 "$ringside" lesson 1
 for text in "Question: How many messages" " 2) 14" " 6) don't know" "Simulate: Two ways" "Plot: What one rank sends" \
