@@ -348,7 +348,7 @@ static void say_why(struct follower *f, const char *dir)
     char text[1024];
     if (f->ended) {
         m->status.state = f->state; /* before status.json says the same */
-    } else if (!run_status_read(dir, &m->status, NULL)) {
+    } else if (!run_status_look(dir, &m->status)) {
         fprintf(stderr, "ringside: the run's folder %s cannot be read any more\n", dir);
         return;
     } else {
@@ -384,12 +384,16 @@ static int finish(struct follower *f, const char *dir)
 {
     struct run_model *m = &f->model;
     bool well = m->done && m->ok;
+    char text[400];
     clear_line(f);
     if (!f->how->json)
         follow_report(stdout, m, f->utf8);
     if (well)
         say_what_is_kept(f);
     fflush(stdout);
+    m->cut = !m->done && m->status.state == RUN_DONE;
+    if (run_model_gaps_text(m, text, sizeof text))
+        fprintf(stderr, "ringside: %s\n", text);
     if (m->events == 0 && m->status.state != RUN_LOST)
         fprintf(stderr, "ringside: no event of this run can be read; its log may say more: %s/log\n", dir);
     else if (!well)
@@ -402,7 +406,7 @@ static int follow(struct follower *f, const char *dir)
     int handled = 0, code = 1, gone = 0;
     /* What a live run said before a watcher came is history: only the report speaks of it. */
     struct run_status status;
-    bool live = run_status_read(dir, &status, NULL) && !run_state_ended(status.state);
+    bool live = run_status_look(dir, &status) && !run_state_ended(status.state);
     take_events(f, f->how->watch && live);
     if (f->how->watch && live) {
         rundir_note_attached(dir, f->model.step >= 0 ? f->model.step : 0);
@@ -414,7 +418,7 @@ static int follow(struct follower *f, const char *dir)
             return code;
         if (take_events(f, false) == 0) {
             bool look = i % STATUS_EVERY == 0;
-            if (look && run_status_read(dir, &f->model.status, NULL)) {
+            if (look && run_status_look(dir, &f->model.status)) {
                 gone = 0;
                 if (run_state_ended(f->model.status.state)) {
                     take_events(f, false); /* what came between the two looks */

@@ -214,6 +214,8 @@ static void write_report(struct run_export *x)
     char state[1200];
     run_model_state_text(m, state, sizeof state);
     fprintf(x->to, "run %s\n%s\n", m->id, state);
+    if (run_model_gaps_text(m, state, sizeof state))
+        fprintf(x->to, "%s\n", state);
     if (*m->slowed)
         fprintf(x->to, "%s\n", m->slowed);
     follow_report(x->to, m, x->utf8);

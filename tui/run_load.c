@@ -276,14 +276,19 @@ bool run_model_poll(struct run_model *m, int limit)
         replace(m);
         changed = true;
     }
-    take_lines(m, limit, 0, &changed);
+    bool ended = run_state_ended(m->status.state); /* before the lines are read: then `done` is among them */
+    long skipped = run_reader_skipped(m->reader);
+    bool more = take_lines(m, limit, 0, &changed);
+    bool cut = ended && !more && m->status.state == RUN_DONE && !m->done;
+    changed |= cut != m->cut || run_reader_skipped(m->reader) != skipped;
+    m->cut = cut;
     if (!m->have_job && job_load(&m->job, m->dir, NULL)) {
         m->have_job = changed = true;
         facts_of_job(m);
     }
     if (!run_state_ended(m->status.state) || !m->events) {
         struct run_status status;
-        if (run_status_read(m->dir, &status, NULL)) {
+        if (run_status_look(m->dir, &status)) {
             changed |= status.state != m->status.state || status.started != m->status.started;
             m->status = status;
         }

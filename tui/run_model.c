@@ -203,6 +203,17 @@ void run_model_state_text(const struct run_model *m, char *text, size_t size)
             snprintf(text, size, "%s", _("Stopped."));
         return;
     case RUN_LOST:
+        if (m->status.pid == 0 && reason) { /* its status cannot be read */
+            snprintf(text, size, _("Lost: %s. What came before is shown."), reason);
+            return;
+        }
+        if (m->status.gone) {
+            snprintf(
+                text, size,
+                _("Lost: its supervisor (process %ld on %s) has ended before it. What came before is shown."),
+                m->status.pid, m->status.host);
+            return;
+        }
         snprintf(text, size,
                  _("Lost: its supervisor on %s has written nothing for %.0f s, so nobody knows whether it "
                    "still runs. "
@@ -211,6 +222,18 @@ void run_model_state_text(const struct run_model *m, char *text, size_t size)
         return;
     }
     snprintf(text, size, "-");
+}
+
+bool run_model_gaps_text(const struct run_model *m, char *text, size_t size)
+{
+    long skipped = m->reader ? run_reader_skipped(m->reader) : 0;
+    char lines[128] = "";
+    if (skipped > 0)
+        snprintf(lines, sizeof lines, _("Lines of its events.jsonl that cannot be read: %ld."), skipped);
+    snprintf(text, size, "%s%s%s",
+             m->cut ? _("Its record ends early: events.jsonl lacks the run's last line, `done`.") : "",
+             m->cut && *lines ? " " : "", lines);
+    return m->cut || skipped > 0;
 }
 
 const struct run_op *run_model_op(const struct run_model *m, long op)

@@ -183,6 +183,7 @@ struct run_model {
     bool done, ok; /* the `done` event has come */
     char hash[20]; /* of the parameters at the end, "": not told */
     double wall_s, final_accuracy, final_loss, final_samples_per_s;
+    bool cut;    /* it ended well, but its record lacks `done`, always the last line */
     long events; /* seen so far */
 
     struct run_reader *reader;
@@ -239,6 +240,8 @@ double run_model_hidden(const struct run_model *m);
 double run_rank_exposed(const struct run_rank *r);
 /* One sentence: what the state means and, where it failed, why. */
 void run_model_state_text(const struct run_model *m, char *text, size_t size);
+/* What of its record cannot be read, in a sentence or two; false: nothing. */
+bool run_model_gaps_text(const struct run_model *m, char *text, size_t size);
 /* Of a simulated run: the reason of that name; NULL: there is none. */
 const struct run_why *run_model_why(const struct run_model *m, const char *what);
 const struct run_op *run_model_op(const struct run_model *m, long op);

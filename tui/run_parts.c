@@ -24,9 +24,8 @@ struct rect run_draw_slowed(const struct run_model *m, struct canvas *c, struct 
     return area;
 }
 
-int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area)
+static int draw_state(const struct run_model *m, struct canvas *c, struct rect area)
 {
-    const struct run_model *m = &v->m;
     enum run_state state = m->status.state;
     bool answer_no = m->done && !m->ok && state == RUN_DONE;
     if (state == RUN_DONE && !answer_no)
@@ -41,6 +40,16 @@ int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area)
     int limit = area.rows > 8 ? 3 : 1;
     struct rect r = {area.row, area.col + 1, limit < area.rows ? limit : area.rows, area.cols - 2};
     return wrap_text(c, r, role, ATTR_BOLD, text);
+}
+
+int run_draw_state(const struct run_view *v, struct canvas *c, struct rect area)
+{
+    char text[400];
+    int used = draw_state(&v->m, c, area);
+    if (!run_model_gaps_text(&v->m, text, sizeof text))
+        return used;
+    struct rect r = {area.row + used, area.col + 1, area.rows > used + 8 ? 2 : 0, area.cols - 2};
+    return used + wrap_text(c, r, ROLE_WARN, 0, text);
 }
 
 static enum role note_role(enum note_level level)

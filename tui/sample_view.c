@@ -341,11 +341,15 @@ static void draw_choices(struct canvas *c, struct rect line, const struct sample
         free(any.list);
     }
     char text[64];
-    snprintf(text, sizeof text, _("step %ld, evaluation %d of %d"), g->step, g->evaluation, g->evaluations);
+    if (g->step < 0) /* not told */
+        snprintf(text, sizeof text, _("evaluation %d of %d"), g->evaluation, g->evaluations);
+    else
+        snprintf(text, sizeof text, _("step %ld, evaluation %d of %d"), g->step, g->evaluation,
+                 g->evaluations);
     int columns = text_columns(text);
     if (end - col > columns)
         canvas_text(c, line.row, end - columns, columns, ROLE_TEXT, 0, text);
-    else
+    else if (g->step >= 0)
         canvas_format(c, line.row, col, end - col, ROLE_TEXT, 0, _("step %ld"), g->step);
 }
 

@@ -139,9 +139,25 @@ bool run_status_read(const char *dir, struct run_status *status, struct error *e
     bool stale = now() - status->heartbeat > RUN_STALE_S;
     if (gone || stale) {
         status->state = RUN_LOST;
+        status->gone = gone;
         snprintf(status->reason, sizeof status->reason, "its supervisor (process %ld on %s) %s", status->pid,
                  status->host, gone ? "is gone" : "gives no sign of life");
     }
+    return true;
+}
+
+bool run_status_look(const char *dir, struct run_status *status)
+{
+    char path[PATH_MAX];
+    struct error e = {0};
+    if (run_status_read(dir, status, &e))
+        return true;
+    if (!path_join(path, dir, "status.json", NULL) || access(path, F_OK) != 0)
+        return false;
+    size_t folder = strlen(dir);
+    const char *why = !strncmp(e.text, dir, folder) && e.text[folder] == '/' ? e.text + folder + 1 : e.text;
+    *status = (struct run_status){.state = RUN_LOST};
+    snprintf(status->reason, sizeof status->reason, "%.*s", (int)sizeof status->reason - 1, why);
     return true;
 }
 

@@ -33,6 +33,7 @@ struct run_status {
     double heartbeat;     /* seconds since the epoch */
     int version;          /* of the stream */
     char reason[256];     /* why it failed or was cancelled, "" otherwise */
+    bool gone;            /* of a lost one: its supervisor is known to have ended */
 };
 
 const char *run_state_name(enum run_state state); /* "pending", "running", ... */
@@ -74,6 +75,8 @@ bool rundir_write(const char *dir, const char *file, const char *text, struct er
 json_t *rundir_read_json(const char *dir, const char *file, struct error *e);
 
 bool run_status_read(const char *dir, struct run_status *status, struct error *e);
+/* For those who show it: one that is there and cannot be read counts as lost, and its reason says why. False: there is none. */
+bool run_status_look(const char *dir, struct run_status *status);
 bool run_status_write(const char *dir, const struct run_status *status, struct error *e);
 bool run_state_ended(enum run_state state); /* done, failed, cancelled or lost */
 

@@ -245,6 +245,7 @@ static void test_bad_status(void **state)
     struct error e = {0};
     make_run("x", "{}", dir);
     assert_false(run_status_read(dir, &in, &e)); /* absent */
+    assert_false(run_status_look(dir, &in));
     static const char *const texts[] = {
         "", "{", "[]", "{\"state\":\"odd\"}", "{\"state\":3}", "{\"state\":\"done\"} x"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -253,6 +254,9 @@ static void test_bad_status(void **state)
         assert_false(run_status_read(dir, &in, &e));
         assert_int_equal(e.kind, ERROR_INPUT);
         assert_non_null(strstr(e.text, "status.json"));
+        assert_true(run_status_look(dir, &in)); /* whoever shows the run does not wait for it for ever */
+        assert_int_equal(in.state, RUN_LOST);
+        assert_int_equal(strncmp(in.reason, "status.json", 11), 0);
     }
 }
 

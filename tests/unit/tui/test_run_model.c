@@ -246,6 +246,41 @@ static void recordings_are_read(void **state)
     run_model_free(&m);
 }
 
+/* What cannot be read is said: lines that are no events, a record without its end, a status that is none. */
+static void gaps_are_told(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/ringside-gaps-XXXXXX", text[512];
+    struct run_model m;
+    assert_non_null(mkdtemp(dir));
+    assert_true(rundir_write(dir, "job.json", "{\"kind\":\"train\"}", NULL));
+    assert_true(rundir_write(dir, "status.json", "{\"state\":\"done\",\"pid\":1}", NULL));
+    assert_true(rundir_write(dir, "events.jsonl",
+                             "{\"t\":1,\"ev\":\"step\",\"step\":1,\"loss\":NaN}\nnoise\n"
+                             "{\"t\":1,\"ev\":\"step\",\"step\":2,\"loss\":1}\n{\"t\":2,\"ev",
+                             NULL));
+    assert_true(run_model_open(&m, dir, NULL));
+    while (run_model_poll(&m, 1000)) {
+    }
+    assert_true(run_model_gaps_text(&m, text, sizeof text));
+    assert_non_null(strstr(text, "ends early"));
+    assert_non_null(strstr(text, "cannot be read: 2."));
+    run_model_free(&m);
+    assert_true(rundir_write(dir, "status.json", "[[[[", NULL));
+    assert_true(run_model_open(&m, dir, NULL));
+    while (run_model_poll(&m, 1000)) {
+    }
+    run_model_state_text(&m, text, sizeof text);
+    assert_non_null(strstr(text, "Lost: status.json, line 1: this is not JSON"));
+    run_model_free(&m);
+    assert_true(rundir_delete(dir, NULL));
+    assert_true(run_model_open(&m, "tests/fixtures/runs/train-done", NULL));
+    while (run_model_poll(&m, 1000)) {
+    }
+    assert_false(run_model_gaps_text(&m, text, sizeof text));
+    run_model_free(&m);
+}
+
 static void a_missing_run_is_refused(void **state)
 {
     (void)state;
@@ -269,6 +304,7 @@ int main(void)
         cmocka_unit_test(trouble_is_told_in_words),
         cmocka_unit_test(nonsense_does_no_harm),
         cmocka_unit_test(recordings_are_read),
+        cmocka_unit_test(gaps_are_told),
         cmocka_unit_test(a_missing_run_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
