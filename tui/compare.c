@@ -4,10 +4,14 @@
 #include "engine/base/timing.h"
 #include "tui/axis.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { REPLAY_DEPTH = 8 };
 
 const char *run_origin_word(const struct run_model *m)
 {
@@ -142,6 +146,27 @@ static void free_run(struct compare_run *run)
     }
     free(run->settings);
     free(run->cases);
+    free(run->recording);
+}
+
+/* What a replay plays; of a replay of a replay what that one plays, and so on. NULL: m is none. */
+static char *recording_of(const struct run_model *m)
+{
+    char dir[PATH_MAX];
+    bool replay = false;
+    snprintf(dir, sizeof dir, "%s", m->dir);
+    for (int depth = 0; *dir && depth < REPLAY_DEPTH; depth++) {
+        json_t *pace = rundir_read_json(dir, "replay.json", NULL);
+        const char *of = event_text(pace, "recording", "");
+        if (*of)
+            snprintf(dir, sizeof dir, "%s", of);
+        replay |= *of != '\0';
+        bool end = !*of;
+        json_decref(pace);
+        if (end)
+            break;
+    }
+    return replay ? strdup(dir) : NULL;
 }
 
 static bool take_cases(struct compare_run *run, const struct run_model *m)
@@ -193,7 +218,7 @@ struct interval compare_case_time(const struct comparison *c, int group, const c
         return none;
     for (int i = 0; i < c->run_count; i++) {
         const struct compare_case *k = case_of(&c->runs[i], name);
-        if (c->runs[i].group == group && k)
+        if (c->runs[i].group == group && !c->runs[i].again && k)
             values[n++] = k->time_s;
     }
     struct interval time = interval_of(values, n);
@@ -211,6 +236,7 @@ bool compare_add(struct comparison *c, const struct run_model *m)
     *run = (struct compare_run){.origin = run_origin_word(m), .ranks = m->ranks > 0 ? m->ranks : 1};
     run->state = m->done && !run_state_ended(m->status.state) ? RUN_DONE : m->status.state;
     snprintf(run->id, sizeof run->id, "%s", m->id);
+    run->recording = recording_of(m);
     take_figures(run, m);
     if (!add_settings(run, m) || !take_cases(run, m)) {
         free_run(run);
@@ -230,7 +256,38 @@ const char *compare_value(const struct compare_run *run, const char *name)
 
 /* --- groups ------------------------------------------------------------------------------------------------------- */
 
-/* Whether all settings of a are those of b, but for two that may be left out (NULL: none). */
+/* The hosts' names without digits, each once: nodes of one kind are called alike but for their numbers. */
+static void host_kinds(const char *hosts, char kinds[256])
+{
+    char names[256], *rest = NULL;
+    snprintf(names, sizeof names, "%s", hosts);
+    *kinds = '\0';
+    for (char *name = strtok_r(names, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest)) {
+        char kind[256] = " ";
+        size_t length = 1;
+        for (; *name; name++)
+            if (!isdigit((unsigned char)*name))
+                kind[length++] = *name;
+        memcpy(kind + length, " ", 2);
+        size_t used = strlen(kinds);
+        if (!strstr(kinds, kind) && used + length + 2 <= sizeof names)
+            memcpy(kinds + used, kind, length + 2);
+    }
+}
+
+/* Whether two runs share a setting; hosts: where they may be more of one kind. */
+static bool shares(const struct compare_run *a, const struct compare_run *b, const char *name, bool kinds)
+{
+    const char *x = compare_value(a, name), *y = compare_value(b, name);
+    char of_x[256], of_y[256];
+    if (!kinds || strcmp(name, "hosts") != 0)
+        return !strcmp(x, y);
+    host_kinds(x, of_x);
+    host_kinds(y, of_y);
+    return !strcmp(of_x, of_y);
+}
+
+/* Whether all settings of a are those of b, but for two that may be left out (NULL: none; else hosts by their kind). */
 static bool within(const struct compare_run *a, const struct compare_run *b, const char *left_out,
                    const char *too)
 {
@@ -238,7 +295,7 @@ static bool within(const struct compare_run *a, const struct compare_run *b, con
         const char *name = a->settings[i].name;
         if (left_out && (!strcmp(name, left_out) || (too && !strcmp(name, too))))
             continue;
-        if (strcmp(a->settings[i].value, compare_value(b, name)) != 0)
+        if (!shares(a, b, name, left_out != NULL))
             return false;
     }
     return true;
@@ -249,12 +306,17 @@ static bool alike(const struct compare_run *a, const struct compare_run *b)
     return within(a, b, NULL, NULL) && within(b, a, NULL, NULL);
 }
 
-/* Alike but for the ranks: each with its batch as before (weak scaling), or one global batch (strong scaling). */
-static bool scales_to(const struct compare_run *a, const struct compare_run *b)
+static bool one_global_batch(const struct compare_run *a, const struct compare_run *b)
 {
     long each = strtol(compare_value(a, "batch"), NULL, 10),
          other = strtol(compare_value(b, "batch"), NULL, 10);
-    const char *too = each * a->ranks == other * b->ranks ? "batch" : NULL;
+    return each * a->ranks == other * b->ranks;
+}
+
+/* Alike but for the ranks: each with its batch as before (weak scaling), or one global batch (strong scaling). */
+static bool scales_to(const struct compare_run *a, const struct compare_run *b)
+{
+    const char *too = one_global_batch(a, b) ? "batch" : NULL;
     return within(a, b, "ranks", too) && within(b, a, "ranks", too);
 }
 
@@ -263,6 +325,17 @@ static int by_ranks(const void *a, const void *b)
     const struct compare_group *x = a, *y = b;
     return x->ranks != y->ranks ? (x->ranks > y->ranks) - (x->ranks < y->ranks)
                                 : (x->first > y->first) - (x->first < y->first);
+}
+
+/* Whether a run of its group before it plays the same recording: figures that are the same, not measured again. */
+static bool played_before(const struct comparison *c, int run)
+{
+    const struct compare_run *r = &c->runs[run];
+    for (int i = 0; r->recording && i < run; i++)
+        if (c->runs[i].group == r->group && c->runs[i].recording &&
+            !strcmp(c->runs[i].recording, r->recording))
+            return true;
+    return false;
 }
 
 static bool form_groups(struct comparison *c)
@@ -282,10 +355,14 @@ static bool form_groups(struct comparison *c)
     qsort(c->groups, (size_t)c->group_count, sizeof *c->groups, by_ranks);
     for (int i = 0; i < c->run_count; i++)
         for (int g = 0; g < c->group_count; g++)
-            if (alike(&c->runs[c->groups[g].first], &c->runs[i])) {
+            if (alike(&c->runs[c->groups[g].first], &c->runs[i]))
                 c->runs[i].group = g;
-                c->groups[g].runs++;
-            }
+    for (int i = 0; i < c->run_count; i++) {
+        struct compare_run *run = &c->runs[i];
+        run->again = played_before(c, i);
+        c->groups[run->group].runs += !run->again;
+        c->groups[run->group].again += run->again;
+    }
     return true;
 }
 
@@ -304,8 +381,8 @@ static void find_base(const struct comparison *c, int group, struct compare_grou
             of->related = true;
             return;
         }
-    of->base = 0;
-    of->related = group == 0;
+    of->base = group;
+    of->related = c->group_count == 1;
 }
 
 static bool take_means(struct comparison *c)
@@ -317,7 +394,7 @@ static bool take_means(struct comparison *c)
         for (int f = 0; f < COMPARE_FIGURES; f++) {
             int n = 0;
             for (int i = 0; i < c->run_count; i++)
-                if (c->runs[i].group == g)
+                if (c->runs[i].group == g && !c->runs[i].again)
                     values[n++] = c->runs[i].figure[f];
             c->groups[g].figure[f] = interval_of(values, n);
         }
@@ -329,7 +406,7 @@ static bool take_means(struct comparison *c)
         struct interval ratio = {1, NAN, group->figure[COMPARE_SPEED].n};
         if (group != base)
             ratio = interval_ratio(group->figure[COMPARE_SPEED], base->figure[COMPARE_SPEED]);
-        if (!isfinite(group->figure[COMPARE_SPEED].mean))
+        if (!isfinite(group->figure[COMPARE_SPEED].mean) || !group->related)
             ratio.mean = NAN;
         double share = (double)base->ranks / group->ranks;
         group->figure[COMPARE_SPEEDUP] = ratio;
@@ -376,6 +453,34 @@ static bool find_differences(struct comparison *c)
                     return false;
         }
     return true;
+}
+
+static void add_unlike(const struct compare_run *a, const struct compare_run *b, char *text, size_t size)
+{
+    for (int i = 0; i < a->setting_count; i++) {
+        const char *name = a->settings[i].name;
+        char sought[80], there[512];
+        snprintf(sought, sizeof sought, " %s,", name);
+        snprintf(there, sizeof there, " %s,", text);
+        if (!strcmp(name, "ranks") || shares(a, b, name, true) || strstr(there, sought) ||
+            (!strcmp(name, "batch") && one_global_batch(a, b)))
+            continue;
+        size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%s", used ? ", " : "", name);
+    }
+}
+
+void compare_unlike(const struct comparison *c, int group, char *text, size_t size)
+{
+    *text = '\0';
+    if (c->group_count < 2)
+        return;
+    const struct compare_run *a = &c->runs[c->groups[group].first],
+                             *b = &c->runs[c->groups[group == 0].first];
+    add_unlike(a, b, text, size);
+    add_unlike(b, a, text, size);
+    if (!*text) /* of one kind, but not the same ones */
+        snprintf(text, size, "hosts");
 }
 
 bool compare_finish(struct comparison *c)

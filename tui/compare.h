@@ -39,6 +39,8 @@ struct compare_run {
     char id[256];
     const char *origin; /* run_origin_word, in English */
     int ranks, group;
+    char *recording;      /* of a replay: what was played, its first origin; NULL */
+    bool again;           /* a run of its group before it plays the same recording: it does not count */
     enum run_state state; /* when it was read */
     struct compare_setting *settings;
     int setting_count;
@@ -48,9 +50,10 @@ struct compare_run {
 };
 
 struct compare_group {
-    int first, runs; /* a run of it, and how many there are */
+    int first, runs; /* a run of it, and how many there are that count */
+    int again;       /* replays that do not */
     int ranks, base; /* base: the group it is set against; itself where that has the fewest ranks */
-    bool related;    /* it and its base differ in ranks alone, or it is one */
+    bool related;    /* it and its base differ in ranks alone, or it is one, or is alone */
     struct interval figure[COMPARE_FIGURES];
 };
 
@@ -76,6 +79,12 @@ void compare_free(struct comparison *c);
 const char *compare_case_name(const struct comparison *c, int index);
 /* The time of that operation over a group's runs. */
 struct interval compare_case_time(const struct comparison *c, int group, const char *name);
+
+/*
+ * Why a group that is not related has no speed-up: the settings, other than ranks, that it does not share with the
+ * first one (the first: with the second), separated by commas.
+ */
+void compare_unlike(const struct comparison *c, int group, char *text, size_t size);
 
 /* A run's setting; "-" where it has none of that name. */
 const char *compare_value(const struct compare_run *run, const char *name);

@@ -104,6 +104,7 @@ static bool add_head(struct compare_table *t, const struct comparison *c)
         snprintf(head->cells[g], sizeof head->cells[g], "%s", letter);
         snprintf(runs->cells[g], sizeof runs->cells[g], "%d", c->groups[g].runs);
         t->repeated |= c->groups[g].runs > 1;
+        t->replayed |= c->groups[g].again > 0;
     }
     return true;
 }
@@ -174,16 +175,60 @@ static void measure(struct compare_table *t)
     t->cell_width = t->cell_width > 22 ? 22 : t->cell_width;
 }
 
+/* "B: hosts, device; C: origin": the groups without speed-up, and what they do not share with the first. */
+static void list_unlike(const struct comparison *c, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int g = 0, told = 0; g < c->group_count && used < size; g++) {
+        char letter[8], names[256];
+        bool last = true;
+        for (int h = g + 1; h < c->group_count; h++)
+            last &= c->groups[h].related;
+        if (c->groups[g].related || (g == 0 && !last)) /* what the others say of the first says it too */
+            continue;
+        compare_letter(g, letter);
+        compare_unlike(c, g, names, sizeof names);
+        used += (size_t)snprintf(text + used, size - used, "%s%s: %s", told++ ? "; " : "", letter, names);
+    }
+}
+
+static void write_note(struct compare_table *t, const struct comparison *c)
+{
+    char unlike[512];
+    size_t size = sizeof t->note;
+    snprintf(t->note, size, "%s",
+             t->repeated
+                 ? /* xgettext:no-c-format */
+                 _("A figure with an interval: mean of the column's runs (the seed aside) and their "
+                   "95 % confidence "
+                   "interval by Student's t; of one run there is none.")
+                 : _("One run a column: no confidence interval. The same configuration run again, with "
+                     "any seed, "
+                     "gives one."));
+    if (t->replayed)
+        snprintf(t->note + strlen(t->note), size - strlen(t->note), " %s",
+                 _("Replays of one recording are one measurement and count once."));
+    list_unlike(c, unlike, sizeof unlike);
+    if (*unlike) {
+        strncat(t->note, " ", size - strlen(t->note) - 1);
+        snprintf(t->note + strlen(t->note), size - strlen(t->note),
+                 _("No speed-up where runs differ in more than their ranks (%s)."), unlike);
+    }
+}
+
 bool compare_table_build(struct compare_table *t, const struct comparison *c, bool utf8)
 {
     *t = (struct compare_table){.columns = c->group_count};
     bool ok = add_head(t, c) && add_settings(t, c) && add_row(t, ROW_RULE, "") && add_figures(t, c, utf8) &&
               add_cases(t, c, utf8);
-    if (!ok)
+    if (!ok) {
         compare_table_free(t);
-    else
-        measure(t);
-    return ok;
+        return false;
+    }
+    measure(t);
+    write_note(t, c);
+    return true;
 }
 
 void compare_table_free(struct compare_table *t)
@@ -194,17 +239,6 @@ void compare_table_free(struct compare_table *t)
         free(t->rows[r].cells);
     free(t->rows);
     *t = (struct compare_table){0};
-}
-
-const char *compare_note(const struct compare_table *t)
-{
-    return t->repeated ? /* xgettext:no-c-format */
-               _("A figure with an interval: mean of the column's runs (the seed aside) and their "
-                 "95 % confidence "
-                 "interval by Student's t; of one run there is none.")
-                       : _("One run a column: no confidence interval. The same configuration run again, with "
-                           "any seed, "
-                           "gives one.");
 }
 
 /* --- text ----------------------------------------------------------------------------------------------------------- */
@@ -253,6 +287,8 @@ static void write_member(FILE *to, const struct compare_run *run)
     fprintf(to, " %s (%s", run->id, _(run->origin));
     if (run->state != RUN_DONE)
         fprintf(to, ", %s", _(run_state_name(run->state)));
+    if (run->again)
+        fprintf(to, ", %s", _("not counted"));
     fputc(')', to);
 }
 
@@ -303,7 +339,7 @@ void compare_write(FILE *to, const struct comparison *c, int columns, bool utf8)
     }
     write_members(to, c);
     fputc('\n', to);
-    write_sentence(to, compare_note(&t), columns);
+    write_sentence(to, t.note, columns);
     compare_table_free(&t);
 }
 
@@ -357,6 +393,7 @@ bool compare_emit(const struct comparison *c, struct error *e)
         event_set_text(line, "group", letter);
         event_set_text(line, "origin", run->origin);
         event_set_text(line, "state", run_state_name(run->state));
+        json_object_set_new(line, "counts", json_boolean(!run->again));
         for (int f = 0; f < COMPARE_FIGURES; f++)
             event_set_number(line, FIGURES[f].key, run->figure[f]);
         ok = event_write(STDOUT_FILENO, line, e);

@@ -25,6 +25,9 @@ struct compare_table {
     int row_count, columns; /* groups */
     int label_width, cell_width;
     bool repeated; /* some group has several runs */
+    bool replayed; /* some group has replays of one recording */
+    char note
+        [1024]; /* what ± means and what it does not; what does not count, and what has no speed-up, and why */
 };
 
 /* utf8: with ± and µ. False: out of memory. */
@@ -41,8 +44,5 @@ int compare_table_draw(struct canvas *c, struct rect area, const struct compare_
                        int row);
 /* A JSON line for each run and each group on standard output. */
 bool compare_emit(const struct comparison *c, struct error *e);
-
-/* What ± means and what it does not, in one sentence. */
-const char *compare_note(const struct compare_table *t);
 
 #endif

@@ -258,8 +258,9 @@ static void draw_members(const struct compare_view *v, struct canvas *c, struct 
             canvas_format(c, area.row + row, area.col, 3, ROLE_TITLE, ATTR_BOLD, "%s", letter);
             int used = canvas_text(c, area.row + row, area.col + 4, area.cols - 4, ROLE_TEXT, 0, run->id);
             canvas_format(c, area.row + row++, area.col + 5 + used, area.cols - 5 - used, ROLE_MUTED, 0,
-                          "%s%s%s", _(run->origin), run->state != RUN_DONE ? ", " : "",
-                          run->state != RUN_DONE ? _(run_state_name(run->state)) : "");
+                          "%s%s%s%s%s", _(run->origin), run->state != RUN_DONE ? ", " : "",
+                          run->state != RUN_DONE ? _(run_state_name(run->state)) : "", run->again ? ", " : "",
+                          run->again ? _("not counted") : "");
         }
 }
 
@@ -277,7 +278,7 @@ static void draw_table(struct compare_view *v, struct canvas *c, struct rect are
                     "comes first, then what came of it."));
         return;
     }
-    const char *note = compare_note(&v->table);
+    const char *note = v->table.note;
     int note_rows = in.rows >= 16 ? wrap_rows(note, in.cols) : 0;
     struct rect foot = rect_cut_rows(&in, -note_rows);
     int shown = compare_table_draw(c, in, &v->table, v->column, v->row);

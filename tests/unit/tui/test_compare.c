@@ -32,8 +32,9 @@ static int set_up(void **state)
     return 0;
 }
 
-/* One measured run that ended: 100 samples a rank and step. */
-static void add(struct comparison *c, const char *name, int ranks, int batch, int seed, double samples_per_s)
+/* One run that ended: of 500 steps on a host; recording: it is a replay of that. */
+static void add_run(struct comparison *c, const char *name, int ranks, int batch, int seed,
+                    double samples_per_s, const char *host, const char *recording)
 {
     char dir[128], path[160], text[512];
     struct run_model m;
@@ -53,18 +54,75 @@ static void add(struct comparison *c, const char *name, int ranks, int batch, in
     assert_non_null(f);
     fprintf(
         f,
-        "{\"t\":0.1,\"ev\":\"run\",\"origin\":\"real\",\"ranks\":%d,\"hosts\":[\"n1\"],\"device\":\"cpu\"}\n"
+        "{\"t\":0.1,\"ev\":\"run\",\"origin\":\"%s\",\"ranks\":%d,\"hosts\":[\"%s\"],\"device\":\"cpu\"}\n"
         "{\"t\":1,\"ev\":\"step\",\"step\":500,\"epoch\":2,\"loss\":0.5,\"samples_per_s\":77}\n"
         "{\"t\":9,\"ev\":\"done\",\"ok\":true,\"wall_s\":9,\"samples_per_s\":%g,\"accuracy\":0.98,\"loss\":0."
         "05}\n",
-        ranks, samples_per_s);
+        recording ? "replay" : "real", ranks, host, samples_per_s);
     fclose(f);
+    snprintf(text, sizeof text, "{\"recording\": \"%s\", \"speed\": 1}\n", recording ? recording : "");
+    if (recording)
+        assert_true(rundir_write(dir, "replay.json", text, &e));
     assert_true(run_model_open(&m, dir, &e));
     m.attached = true;
     run_model_poll(&m, 0);
     assert_true(compare_add(c, &m));
     run_model_free(&m);
     rundir_delete(dir, &e);
+}
+
+static void add(struct comparison *c, const char *name, int ranks, int batch, int seed, double samples_per_s)
+{
+    add_run(c, name, ranks, batch, seed, samples_per_s, "n1", NULL);
+}
+
+/* Replays of one recording are not measured again; those of another one are. */
+static void replays_count_once(void **state)
+{
+    (void)state;
+    struct comparison c = {0};
+    struct compare_table t;
+    add_run(&c, "r1", 2, 32, 1, 100, "n1", "/recordings/first");
+    add_run(&c, "r2", 2, 32, 1, 100, "n1", "/recordings/first");
+    add_run(&c, "r3", 2, 32, 1, 100, "n1", "/recordings/first");
+    assert_true(compare_finish(&c));
+    assert_int_equal(c.group_count, 1);
+    assert_int_equal(c.groups[0].runs, 1);
+    assert_int_equal(c.groups[0].again, 2);
+    assert_true(isnan(c.groups[0].figure[COMPARE_SPEED].half));
+    assert_true(compare_table_build(&t, &c, true));
+    assert_non_null(strstr(t.note, "count once"));
+    compare_table_free(&t);
+    add_run(&c, "r4", 2, 32, 2, 110, "n1", "/recordings/second");
+    assert_true(compare_finish(&c));
+    assert_int_equal(c.groups[0].runs, 2);
+    assert_float_equal(c.groups[0].figure[COMPARE_SPEED].mean, 105, 1e-9);
+    assert_true(isfinite(c.groups[0].figure[COMPARE_SPEED].half));
+    compare_free(&c);
+}
+
+/* More nodes of one kind scale; another kind of host, or an origin, is no base. */
+static void no_speed_up_between_unlike_runs(void **state)
+{
+    (void)state;
+    struct comparison c = {0};
+    struct compare_table t;
+    add_run(&c, "one", 1, 32, 1, 100, "n1", NULL);
+    add_run(&c, "two", 2, 32, 1, 190, "n1\",\"n2", NULL);
+    add_run(&c, "other", 4, 32, 1, 900, "laptop", NULL);
+    add_run(&c, "replayed", 8, 32, 1, 700, "n1", "/recordings/first");
+    assert_true(compare_finish(&c));
+    assert_int_equal(c.group_count, 4);
+    assert_float_equal(c.groups[1].figure[COMPARE_EFFICIENCY].mean, 0.95, 1e-9);
+    for (int g = 2; g < 4; g++) {
+        assert_false(c.groups[g].related);
+        assert_true(isnan(c.groups[g].figure[COMPARE_SPEEDUP].mean));
+        assert_true(isnan(c.groups[g].figure[COMPARE_EFFICIENCY].mean));
+    }
+    assert_true(compare_table_build(&t, &c, true));
+    assert_non_null(strstr(t.note, "(C: hosts; D: origin)"));
+    compare_table_free(&t);
+    compare_free(&c);
 }
 
 static void groups_and_bases(void **state)
@@ -180,6 +238,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(groups_and_bases),
+        cmocka_unit_test(replays_count_once),
+        cmocka_unit_test(no_speed_up_between_unlike_runs),
         cmocka_unit_test(same_again),
         cmocka_unit_test(as_text),
         cmocka_unit_test(in_parts),
