@@ -99,10 +99,20 @@ struct bin {
     int count;
 };
 
+/*
+ * The dot of a place among so many cells. The ends lie in the middle of the first and the last cell, where ticks and
+ * markers are: so these lie on the line.
+ */
+static int dot_of(double place, int cells, int dots)
+{
+    int each = dots / cells; /* dots of a cell */
+    return (int)lround(place * (cells - 1) * each + (each - 1) / 2.0);
+}
+
 static int dot_row(const struct dots *d, double place)
 {
     double clipped = place < 0 ? 0 : place > 1 ? 1 : place;
-    return (int)lround((1 - clipped) * (d->high - 1));
+    return dot_of(1 - clipped, d->rows, d->high);
 }
 
 /* A dot a cell from the line (from y0 at the left to y1 at the right) to the bottom. */
@@ -147,7 +157,7 @@ static bool fill_bins(const struct dots *d, const struct plot *p, const struct p
         double px = axis_place(p->x, s->x[i]);
         if (!isfinite(px) || px < 0 || px > 1 || !isfinite(axis_place(p->y, s->y[i])))
             continue;
-        struct bin *bin = &bins[(int)lround(px * (d->wide - 1))];
+        struct bin *bin = &bins[dot_of(px, d->cols, d->wide)];
         double lo = s->lo ? s->lo[i] : s->y[i], hi = s->hi ? s->hi[i] : s->y[i];
         bin->lo = bin->count && bin->lo < lo ? bin->lo : lo;
         bin->hi = bin->count && bin->hi > hi ? bin->hi : hi;
@@ -201,7 +211,7 @@ static void draw_points(struct dots *d, const struct plot *p, int index)
         double ax = axis_place(p->x, s->x[i]), ay = axis_place(p->y, s->y[i]);
         if (!isfinite(ax) || !isfinite(ay))
             continue;
-        int x = (int)lround(ax * (d->wide - 1)), y = dot_row(d, ay);
+        int x = dot_of(ax, d->cols, d->wide), y = dot_row(d, ay);
         dots_line(d, px < 0 ? x : px, px < 0 ? y : py, x, y, index, dash, &phase);
         px = x;
         py = y;

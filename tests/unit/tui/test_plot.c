@@ -214,6 +214,33 @@ static void series_differ_without_colour(void **state)
     canvas_free(&c);
 }
 
+/* Whatever the height: where a line is level, its markers and the tick of its value lie in its row. */
+static void markers_and_ticks_lie_on_the_line(void **state)
+{
+    (void)state;
+    for (int rows = 4; rows <= 24; rows++)
+        for (int value = 0; value <= 5; value++) {
+            struct canvas c;
+            assert_true(canvas_init(&c, rows, 60, true));
+            double x[] = {0, 10, 20}, y[] = {value, value, value};
+            struct axis ax = {.lo = 0, .hi = 20}, ay = {.lo = 0, .hi = 5};
+            struct plot_series s = {.x = x, .y = y, .count = 3, .points = true};
+            plot_draw(&c, canvas_whole(&c), &(struct plot){.series = &s, .count = 1, .x = &ax, .y = &ay});
+            for (int row = 0; row < rows - 1; row++) {
+                const struct cell *cells = &c.cells[row * c.cols];
+                bool line = false, marker = false;
+                for (int k = 5; k < c.cols; k++) {
+                    line |= cells[k].glyph > 0x2800 && cells[k].glyph < 0x2900;
+                    marker |= cells[k].glyph == plot_marker(0, true);
+                }
+                assert_int_equal(line, marker);
+                if (cells[3].glyph == (uint32_t)'0' + (uint32_t)value)
+                    assert_true(line);
+            }
+            canvas_free(&c);
+        }
+}
+
 /* Whether there is a dot or a mark in a row of the inside of a plot (its axis is at column 4). */
 static bool row_has_dots(const struct canvas *c, int row, int from, int to)
 {
@@ -379,6 +406,7 @@ int main(void)
         cmocka_unit_test(lines_are_whole_and_dashed),
         cmocka_unit_test(ascii_plot_by_hand),
         cmocka_unit_test(series_differ_without_colour),
+        cmocka_unit_test(markers_and_ticks_lie_on_the_line),
         cmocka_unit_test(a_sample_changes_few_cells),
         cmocka_unit_test(peaks_stay_visible),
         cmocka_unit_test(cursor_marks_the_value),
