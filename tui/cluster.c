@@ -469,6 +469,8 @@ static void draw_real_queue(struct view *v, struct app *app, struct canvas *c, s
 static void cluster_draw(void *view, struct app *app, struct canvas *c, struct rect area)
 {
     struct view *v = view;
+    if (area.cols >= 60)
+        area = rect_inset(area, 0, 1);
     if (v->pane == PANE_REAL)
         draw_real_queue(v, app, c, area);
     else if (!v->have)

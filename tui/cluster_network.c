@@ -10,12 +10,13 @@
 #include "tui/text.h"
 #include "tui/wrap.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUSIEST = 8, STRIP_LABEL = 3 };
+enum { BUSIEST = 8, STRIP_LABEL = 3, TEXT_SIZE = 700 };
 
 /* --- cells --- */
 
@@ -55,16 +56,17 @@ struct strip {
     int wide, high; /* of a bar, a gap of one column behind it where it is wider than that */
 };
 
-static void draw_strip(const struct link_load *l, struct canvas *c, int row, int col, int cols,
-                       struct strip s)
+/* Returns how many links a cell stands for: of all cells the same number. */
+static int draw_strip(const struct link_load *l, struct canvas *c, int row, int col, int cols, struct strip s)
 {
-    int cells = s.count < cols / s.wide ? s.count : cols / s.wide;
-    for (int k = 0; k < cells; k++) {
+    int most_cells = cols / s.wide > 1 ? cols / s.wide : 1, each = (s.count + most_cells - 1) / most_cells;
+    for (int k = 0; k * each < s.count; k++) {
         double most = 0;
-        for (int i = (int)((long)k * s.count / cells); i < (int)((long)(k + 1) * s.count / cells); i++)
+        for (int i = k * each; i < (k + 1) * each && i < s.count; i++)
             most = fmax(most, link_load_share(l, s.first + i * s.step));
         put_bar(c, (struct rect){row, col + k * s.wide, s.high, s.wide - (s.wide > 1)}, most);
     }
+    return each;
 }
 
 /* --- topologies --- */
@@ -243,20 +245,50 @@ static int draw_inside(const struct link_load *l, struct canvas *c, struct rect 
             continue;
         int used = canvas_format(c, row, area.col, 18, ROLE_TITLE, 0, _("GPUs, %s"), _(kinds[k]));
         used = used < 18 ? 18 : used;
-        draw_strip(l, c, row++, area.col + used + 1, area.cols - used - 1,
-                   (struct strip){p->network_links + k, per_rank, l->ranks, 1, 1});
+        int col = area.col + used + 1, cols = area.cols - used - 1;
+        cols -= l->ranks > cols ? 12 : 0;
+        int each =
+            draw_strip(l, c, row, col, cols, (struct strip){p->network_links + k, per_rank, l->ranks, 1, 1});
+        if (each > 1)
+            canvas_format(c, row, col + cols + 2, 10, ROLE_MUTED, 0, _("%d a cell"), each);
+        row++;
     }
     return row - area.row + (row > area.row);
 }
 
 /* --- words --- */
 
+/* The simulator's texts are ASCII; screens have an arrow and a µ where they can. */
+static void typeset(const struct canvas *c, const char *from, char to[TEXT_SIZE])
+{
+    size_t n = 0;
+    while (*from && n + 8 < TEXT_SIZE) {
+        bool unit =
+            n && to[n - 1] == ' ' && from[0] == 'u' && from[1] == 's' && !isalnum((unsigned char)from[2]);
+        bool arrow = from[0] == '-' && from[1] == '>';
+        const char *better = !c->utf8 ? NULL : arrow ? "→" : unit ? "µs" : NULL;
+        if (better) {
+            n += (size_t)sprintf(to + n, "%s", better);
+            from += 2;
+        } else {
+            to[n++] = *from++;
+        }
+    }
+    to[n] = '\0';
+}
+
+/* How the time was worked out. */
+static const char *tier_words(enum sim_tier tier)
+{
+    return tier == SIM_CLOSED ? _("by formula") : tier == SIM_ROUNDS ? _("by rounds") : _("by messages");
+}
+
 static void draw_head(const struct link_load *l, struct canvas *c, struct rect area)
 {
     char time[24], bytes[24];
     const struct platform *p = &l->platform;
-    units_show_bytes(l->sum_bytes, bytes, sizeof bytes);
-    units_show_seconds(l->time_s, time, sizeof time);
+    format_bytes(l->sum_bytes, bytes, sizeof bytes);
+    format_seconds(l->time_s, time, sizeof time);
     if (l->asked.training)
         canvas_format(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD,
                       _("A step of %s on %d ranks, %d samples each, %s: %s"), LINK_MODEL, l->ranks,
@@ -270,25 +302,30 @@ static void draw_head(const struct link_load *l, struct canvas *c, struct rect a
     units_show_rate(p->bandwidth, rate, sizeof rate);
     if (p->node.gpus > 0)
         snprintf(gpus, sizeof gpus, _(" of %d %.30s"), p->node.gpus, p->node.gpu.name);
-    canvas_format(c, area.row + 1, area.col, area.cols, ROLE_MUTED, 0,
-                  _("%d nodes%s, %s, %s%s%s a link; simulated (%s)"), p->nodes, gpus, p->topology_text,
-                  p->network, *p->network ? ", " : "", rate, sim_tier_name(l->result.tier));
+    canvas_format(c, area.row + 1, area.col, area.cols, ROLE_MUTED, 0, _("%d nodes%s, %s, %s%s%s a link; %s"),
+                  p->nodes, gpus, p->topology_text, p->network, *p->network ? ", " : "", rate,
+                  tier_words(l->result.tier));
 }
 
+/* Its share of what it could carry, and that as a rate: the mean over the time that all takes. */
 static void draw_busiest(const struct link_load *l, struct canvas *c, struct rect area)
 {
+    enum { NAME_COLS = 28 };
     int links[BUSIEST], most = area.rows - 1 < BUSIEST ? area.rows - 1 : BUSIEST;
     int count = link_load_busiest(l, links, most);
     canvas_text(c, area.row, area.col, area.cols, ROLE_TITLE, ATTR_BOLD, _("The busiest links"));
     for (int i = 0; i < count; i++) {
-        char name[64], bytes[24], rate[24];
+        char name[64], shown[TEXT_SIZE], mean[24], rate[24];
         double share = link_load_share(l, links[i]);
         platform_link_name(&l->platform, links[i], name, sizeof name);
-        units_show_bytes(round(l->bytes[links[i]]), bytes, sizeof bytes);
+        typeset(c, name, shown);
+        format_rate(share * platform_link_bandwidth(&l->platform, links[i]), mean, sizeof mean);
         units_show_rate(platform_link_bandwidth(&l->platform, links[i]), rate, sizeof rate);
         put_load(c, area.row + 1 + i, area.col + 1, share);
         canvas_format(c, area.row + 1 + i, area.col + 3, area.cols - 3, ROLE_TEXT, 0,
-                      _("%5.1f%%  %-28s %10s of %s"), 100 * share, name, bytes, rate);
+                      _("%5.1f%%  %s%*s %10s of %s"), 100 * share, shown,
+                      NAME_COLS - text_columns(shown) > 0 ? NAME_COLS - text_columns(shown) : 0, "", mean,
+                      rate);
     }
 }
 
@@ -314,17 +351,19 @@ static void draw_legend(const struct platform *p, struct canvas *c, struct rect 
 /* What bounds it, how it was worked out, what is left out: as much as there is room for. */
 static struct rect draw_why(const struct link_load *l, struct canvas *c, struct rect area)
 {
-    char text[700];
+    char text[TEXT_SIZE], shown[TEXT_SIZE];
     const char *more[] = {*l->result.note ? l->result.note : NULL, l->result.formula, sim_not_modelled};
     snprintf(text, sizeof text, l->asked.training ? "%s" : _("Bottleneck: %s"), l->why);
-    int rows = wrap_rows(text, area.cols) > 1 ? 2 : 1;
     for (size_t i = 0; area.rows >= 30 && i < sizeof more / sizeof *more; i++) {
-        int wanted = more[i] && *more[i] ? wrap_rows(more[i], area.cols) : 0;
+        typeset(c, more[i] ? more[i] : "", shown);
+        int wanted = *shown ? wrap_rows(shown, area.cols) : 0;
         wanted = wanted > 3 ? 3 : wanted;
         if (wanted)
-            wrap_text(c, rect_cut_rows(&area, -wanted), ROLE_MUTED, 0, more[i]);
+            wrap_text(c, rect_cut_rows(&area, -wanted), ROLE_MUTED, 0, shown);
     }
-    wrap_text(c, rect_cut_rows(&area, -rows), ROLE_ACCENT, 0, text);
+    typeset(c, text, shown);
+    int rows = wrap_rows(shown, area.cols) > 1 ? 2 : 1;
+    wrap_text(c, rect_cut_rows(&area, -rows), ROLE_ACCENT, 0, shown);
     return area;
 }
 

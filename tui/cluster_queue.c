@@ -103,10 +103,9 @@ static const struct {
     int width;
     bool right, wide;
 } COLUMNS[JOB_COLUMNS] = {
-    {N_("job"), 7, false, false},      {N_("user"), 8, false, false},
-    {N_("partition"), 9, false, true}, {N_("name"), 13, false, true},
-    {N_("nodes"), 5, true, false},     {N_("procs"), 5, true, true},
-    {N_("time"), 11, true, false},     {N_("where, or why not"), 0, false, false},
+    {N_("job"), 7, false, false},  {N_("user"), 8, false, false},       {N_("partition"), 9, false, true},
+    {N_("name"), 13, false, true}, {N_("nodes"), 5, true, false},       {N_("procs"), 5, true, true},
+    {N_("time"), 11, true, false}, {N_("where, why"), 0, false, false},
 };
 
 static void draw_line(struct canvas *c, struct rect line, bool wide, enum role role, int attributes,

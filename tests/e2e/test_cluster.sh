@@ -146,7 +146,7 @@ else
     (cd "$scratch" && sbatch -n6 -J "whole cluster" --wrap "sleep 60" && sbatch -n2 -J "a|b" --wrap "sleep 60") >/dev/null
     scontrol update NodeName=n3 State=DRAIN Reason="fan broken"
     "$ringside" --open cluster:real --size 100x24 --dump >"$scratch/screen"
-    check "a real Slurm: its name" grep -q "^Slurm, as it answered" "$scratch/screen"
+    check "a real Slurm: its name" grep -q "^ Slurm, as it answered" "$scratch/screen"
     check "its nodes" grep -q "n1 .*n2 .*n3" "$scratch/screen"
     check "one is drained, and why" grep -q "n3 drained: fan broken" "$scratch/screen"
     check "its jobs, names with blanks and bars too" bash -c 'grep -q "root .*whole cluster" "$1" && grep -q "root .*a|b" "$1"' - "$scratch/screen"
