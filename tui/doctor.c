@@ -3,10 +3,12 @@
 #include "engine/base/event.h"
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
+#include "engine/base/units.h"
 #include "engine/launch/local.h"
 #include "engine/launch/probe.h"
 #include "engine/launch/site.h"
 #include "engine/launch/slots.h"
+#include "tui/queue_info.h"
 #include "tui/text.h"
 #include "tui/text_plot.h"
 
@@ -108,7 +110,9 @@ static void examine_home(struct finding *f)
         unlink(path);
     long long left =
         statvfs(root, &fs) == 0 ? (long long)fs.f_bavail * (long long)fs.f_frsize : HOME_COMFORTABLE;
-    snprintf(f->text, sizeof f->text, _("%.180s, %lld MiB free"), root, left >> 20);
+    char room[32];
+    units_show_bytes((double)left, room, sizeof room);
+    snprintf(f->text, sizeof f->text, _("%.180s, %s free"), root, room);
     if (left < HOME_COMFORTABLE) {
         f->result = FINDING_WARNING;
         snprintf(f->cause, sizeof f->cause, _("little space is left for runs"));
@@ -263,13 +267,14 @@ static void examine_shm(struct finding *f)
 {
     *f = (struct finding){.what = "/dev/shm"};
     long long left = machine_shm_free();
+    char room[32];
+    units_show_bytes(left > 0 ? (double)left : 0, room, sizeof room);
     if (left >= SHM_COMFORTABLE) {
-        snprintf(f->text, sizeof f->text, _("%lld MiB free: ranks of one host exchange data through it"),
-                 left >> 20);
+        snprintf(f->text, sizeof f->text, _("%s free: ranks of one host exchange data through it"), room);
         return;
     }
     f->result = FINDING_WARNING;
-    snprintf(f->text, sizeof f->text, _("%lld MiB free"), left > 0 ? left >> 20 : 0);
+    snprintf(f->text, sizeof f->text, _("%s free"), room);
     snprintf(f->cause, sizeof f->cause, "%s",
              left < 0 ? _("there is no /dev/shm that may be written")
                       : _("ranks of one host exchange data through it"));
@@ -298,6 +303,29 @@ static void examine_slots(struct finding *f)
              taken > 0 ? taken : 0, site.local_ranks, machine_cores());
 }
 
+/* Only its commands are needed to submit jobs, but without an answer none of them starts. */
+static void examine_scheduler(struct finding *f)
+{
+    *f = (struct finding){.what = "scheduler"};
+    const char *name = NULL;
+    struct error e = {0};
+    if (queue_answers(&name, &e)) {
+        snprintf(f->text, sizeof f->text, _("%.64s is here and answers"), name);
+        return;
+    }
+    snprintf(f->cause, sizeof f->cause, "%.760s", e.text);
+    if (!name) {
+        f->result = FINDING_MISSING;
+        snprintf(f->cure, sizeof f->cure, "%s",
+                 _("nothing to mend: jobs run on this machine; log in to a cluster to submit them"));
+        return;
+    }
+    f->result = FINDING_WARNING;
+    snprintf(f->text, sizeof f->text, _("%.64s is here, but does not answer"), name);
+    snprintf(f->cure, sizeof f->cure, "%s",
+             _("until it answers, jobs can run on this machine alone; ask those who run the cluster"));
+}
+
 void doctor_examine(void (*take)(void *self, const struct finding *f), void *self)
 {
     struct finding f;
@@ -319,5 +347,7 @@ void doctor_examine(void (*take)(void *self, const struct finding *f), void *sel
     examine_shm(&f);
     take(self, &f);
     examine_slots(&f);
+    take(self, &f);
+    examine_scheduler(&f);
     take(self, &f);
 }

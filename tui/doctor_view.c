@@ -182,6 +182,8 @@ static const struct {
                     "without a network.")},
     {"ranks at once",
      N_("A login node belongs to everybody: jobs of all its users together start no more ranks than this.")},
+    {"scheduler",
+     N_("A cluster's batch system: it lets jobs wait until nodes are free, and starts them there.")},
 };
 
 static const char *purpose_of(const char *what)
@@ -270,10 +272,13 @@ static void draw_detail(const struct doctor *d, struct canvas *c, struct rect r)
         canvas_text(c, r.row, r.col, r.cols, ROLE_MUTED, 0, _("Nothing to mend here."));
 }
 
-/* With room each finding has a line below it (what it is about, or what to do) and a blank one below that. */
+/* With room each finding has a line or more below it (what it is about, or what to do) and a blank one below that. */
 static void draw_list(struct doctor *d, struct canvas *c, struct rect r)
 {
-    int each = r.rows >= 3 * (d->count + d->looking) ? 3 : 1, shown = r.rows / each;
+    enum { EACH_LEAST = 3, EACH_MOST = 4 };
+    int entries = d->count + d->looking, each = entries ? r.rows / entries : EACH_MOST;
+    each = each > EACH_MOST ? EACH_MOST : each < EACH_LEAST ? 1 : each;
+    int shown = r.rows / each;
     if (d->selected < d->first)
         d->first = d->selected;
     if (d->selected >= d->first + shown)
@@ -283,8 +288,9 @@ static void draw_list(struct doctor *d, struct canvas *c, struct rect r)
         bool well = result_of(d, n) == FOUND || !*part(d, n, "cure");
         draw_finding(d, c, (struct rect){row, r.col, 1, r.cols}, n);
         if (each > 1)
-            canvas_text(c, row + 1, r.col + 4, r.cols - 5, well ? ROLE_MUTED : ROLE_TEXT, 0,
-                        well ? purpose_of(part(d, n, "what")) : part(d, n, "cure"));
+            wrap_text(c, (struct rect){row + 1, r.col + 4, each - 2, r.cols - 5},
+                      well ? ROLE_MUTED : ROLE_TEXT, 0,
+                      well ? purpose_of(part(d, n, "what")) : part(d, n, "cure"));
     }
     if (d->looking && d->count - d->first < shown)
         canvas_text(c, r.row + (d->count - d->first) * each, r.col + 2, r.cols - 2, ROLE_MUTED, 0,
@@ -298,7 +304,7 @@ static void doctor_draw(void *view, struct app *app, struct canvas *c, struct re
     struct rect r = rect_inset(area, 0, 1);
     rect_cut_rows(&r, r.rows > 14);
     if (area.cols >= WIDE_FROM) {
-        struct rect list = rect_cut_cols(&r, area.cols / 2);
+        struct rect list = rect_cut_cols(&r, area.cols * 11 / 20);
         rect_cut_cols(&list, -1);
         canvas_vline(c, area.row, r.col, area.rows, ROLE_BORDER);
         draw_list(d, c, list);
@@ -327,15 +333,20 @@ static void doctor_title(void *view, char *text, size_t size)
 static enum role doctor_status(void *view, char *text, size_t size)
 {
     const struct doctor *d = view;
-    int trouble = 0;
-    for (int i = 0; i < d->count; i++)
-        trouble += result_of(d, i) == WARNING || (result_of(d, i) == MISSING && needed(d, i));
+    int trouble = 0, absent = 0;
+    for (int i = 0; i < d->count; i++) {
+        enum result result = result_of(d, i);
+        trouble += result == WARNING || (result == MISSING && needed(d, i));
+        absent += result == MISSING && !needed(d, i);
+    }
     if (d->looking)
         snprintf(text, size, "%s", _("looking …"));
     else if (trouble)
         snprintf(text, size, text_plural("%d thing to mend", "%d things to mend", trouble), trouble);
+    else if (absent)
+        snprintf(text, size, _("nothing to mend; %d not here"), absent);
     else
-        snprintf(text, size, "%s", _("all is well"));
+        snprintf(text, size, "%s", _("nothing to mend"));
     return trouble ? ROLE_WARN : ROLE_GOOD;
 }
 

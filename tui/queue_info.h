@@ -64,6 +64,8 @@ bool queue_parse_qhost(struct queue_info *q, const char *text, struct error *e);
 /* Not more often than that: a controller has more to do than to answer. */
 #define QUEUE_REFRESH_S 30.0
 bool queue_ask(struct queue_info *q, struct error *e);
+/* Whether it answers, by the cheapest question it has; its name goes to *name. Errors as of queue_ask. */
+bool queue_answers(const char **name, struct error *e);
 
 /*
  * queue_simulated.c: a made-up day of jobs on so many nodes of so many processors each, at a moment of it. Made once by

@@ -65,6 +65,15 @@ check "and for Fedora" says "dnf install openmpi"
 check "and the module" says "module load"
 expect "doctor where mpirun is missing" 3 env PATH=/nonexistent "$ringside" doctor --json
 check "doctor finds mpirun missing" grep -q '"what":"mpirun","result":"missing"' <<<"$out"
+check "doctor finds no scheduler, which nothing needs" grep -q '"what":"scheduler","result":"missing","needed":false' <<<"$out"
+mkdir "$scratch/slurm"
+printf '#!/bin/sh\necho "debug up 1/3/0/4"\n' >"$scratch/slurm/sinfo"
+chmod +x "$scratch/slurm/sinfo"
+expect "doctor where there is Slurm" 3 env PATH="$scratch/slurm" "$ringside" doctor
+check "doctor finds it" grep -qE '^found +scheduler +Slurm is here and answers' <<<"$out"
+printf '#!/bin/sh\necho "no controller" >&2\nexit 1\n' >"$scratch/slurm/sinfo"
+expect "doctor where Slurm does not answer" 3 env PATH="$scratch/slurm" "$ringside" doctor
+check "doctor warns of it, in its words" grep -qE 'why: +sinfo ended with 1: no controller' <<<"$out"
 if have_mpi; then
     expect "doctor" 0 "$ringside" doctor
     check "doctor started two ranks" grep -qE '^found +ranks +2 ranks' <<<"$out"

@@ -73,6 +73,9 @@ screen doctor-80x24 80x24 "Down Down Down" --open "doctor:$report" --roles
 screen doctor-160x45 160x45 "Down" --open "doctor:$report"
 screen doctor-40x12 40x12 "End Up Up" --open "doctor:$report"
 screen doctor-ascii 80x24 "" --open "doctor:$report" --ascii
+grep -E '"found"|"CUDA plugin"' "$report" >"$scratch/report"
+"$ringside" --open "doctor:$scratch/report" --size 80x24 --dump >"$scratch/screen"
+check "what is lacking but not needed is counted, and nothing to mend" grep -q "nothing to mend; 1 not here" "$scratch/screen"
 "$ringside" --script 'd until "oneDNN" 60' --dump >"$scratch/screen" 2>"$scratch/err"
 check "it really looks at this machine" grep -qE "course +fine" "$scratch/screen"
 "$ringside" --script 'd q d q d' --dump >"$scratch/screen"
