@@ -114,9 +114,13 @@ endif
 $(BUILD)/cuda.mk: kernels/probe
 	@mkdir -p $(@D)
 	@kernels/probe "$(NVCC)" "$(CUDA_ARCHS)" $(CUDA_FLAGS) >$@
+	@cmp -s $@ $(BUILD)/cuda.flags || cp $@ $(BUILD)/cuda.flags
 	@sed -n 's/^CUDA_WHY := /note    no plugin for GPUs: /p; s/^CUDA_TARGETS := /nvcc    /p' $@
 endif
 .PHONY: ask-again
+# The same, but only as new as what it says: whatever is compiled for GPUs is compiled again for others.
+$(BUILD)/cuda.flags: | $(BUILD)/cuda.mk
+	@cp $(BUILD)/cuda.mk $@
 
 # The same sources twice: for GPUs, and for the host by stand-ins for CUDA (kernels/emulation), which is what the tests run.
 # Every access of an emulated kernel is looked at: by AddressSanitizer where it is asked for, else by the emulation itself,
@@ -147,10 +151,12 @@ $(BUILD)/pic/%.o: %.c
 	@echo "cc      $< (for plugins)"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
+CUDA_TOOLKIT = $(patsubst %/bin/nvcc,-DKERNELS_TOOLKIT='"%"',$(filter /%/bin/nvcc,$(lastword $(NVCC))))
+$(CUDA_OBJECTS): $(BUILD)/cuda.flags
 $(BUILD)/cuda/%.o: kernels/%.c
 	@mkdir -p $(@D)
 	@echo "cc      $< (for GPUs)"
-	$(Q)$(CC) $(CPPFLAGS) -DKERNELS_BUILD='"$(CUDA_TARGETS)"' $(CFLAGS) -fPIC -fvisibility=hidden $(CUDA_INCLUDE) \
+	$(Q)$(CC) $(CPPFLAGS) -DKERNELS_BUILD='"$(CUDA_TARGETS)"' $(CUDA_TOOLKIT) $(CFLAGS) -fPIC -fvisibility=hidden $(CUDA_INCLUDE) \
 	    $(CUDA_FLAGS) -c -o $@ $<
 
 # What ptxas tells of registers is kept for tests/check/spills.
@@ -170,6 +176,7 @@ $(PLUGIN_EMULATION): $(EMULATED) $(PLUGIN_ENGINE)
 
 # The tests of the backend with the GPU's own kernels: for a machine that has one.
 GPU_TESTS := $(patsubst %,$(BUILD)/gpu/test_%,ops training)
+$(GPU_TESTS:=.o): $(BUILD)/cuda.flags
 $(GPU_TESTS:=.o): $(BUILD)/gpu/%.o: tests/unit/kernels/%.c
 	@mkdir -p $(@D)
 	@echo "cc      $< (for GPUs)"

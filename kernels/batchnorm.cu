@@ -191,9 +191,11 @@ extern "C" void kernel_batchnorm_normalise(const struct kernel_batchnorm *b, con
     size_t n = (size_t)b->rows * b->channels;
     unsigned channels = (unsigned)b->channels;
     if (channels % 4 == 0)
-        LAUNCH(normalise<4>, blocks_for(n / 4), BLOCK, 0, stream, b->norms, x, y, n / 4, channels / 4, relu);
+        LAUNCH(normalise<4>, blocks_for_rows(n / 4, channels / 4), BLOCK, 0, stream, b->norms, x, y, n / 4,
+               channels / 4, relu);
     else
-        LAUNCH(normalise<1>, blocks_for(n), BLOCK, 0, stream, b->norms, x, y, n, channels, relu);
+        LAUNCH(normalise<1>, blocks_for_rows(n, channels), BLOCK, 0, stream, b->norms, x, y, n, channels,
+               relu);
 }
 
 /* What the relu lets through of dy. */
@@ -291,8 +293,9 @@ extern "C" void kernel_batchnorm_spread(const struct kernel_batchnorm *b, const 
     size_t n = (size_t)b->rows * b->channels;
     unsigned channels = (unsigned)b->channels;
     if (channels % 4 == 0)
-        LAUNCH(spread<4>, blocks_for(n / 4), BLOCK, 0, stream, *b, x, dy, dx, n / 4, channels / 4, terms,
-               relu, add);
+        LAUNCH(spread<4>, blocks_for_rows(n / 4, channels / 4), BLOCK, 0, stream, *b, x, dy, dx, n / 4,
+               channels / 4, terms, relu, add);
     else
-        LAUNCH(spread<1>, blocks_for(n), BLOCK, 0, stream, *b, x, dy, dx, n, channels, terms, relu, add);
+        LAUNCH(spread<1>, blocks_for_rows(n, channels), BLOCK, 0, stream, *b, x, dy, dx, n, channels, terms,
+               relu, add);
 }

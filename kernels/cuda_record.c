@@ -47,8 +47,9 @@ static bool capture_end(struct cuda *cuda, struct cuda_record *r, struct error *
 {
     cudaGraph_t graph = NULL;
     cuda->capturing = false;
-    bool ok = cuda_ok(cudaStreamEndCapture(cuda->stream, &graph), "recording a training step", e) &&
-              cuda_ok(cudaGraphInstantiate(&r->graph, graph, 0), "making a graph of a training step", e);
+    bool ok =
+        cuda_ok(cudaStreamEndCapture(cuda->stream, &graph), "recording a training step", e) &&
+        cuda_ok(cudaGraphInstantiateWithFlags(&r->graph, graph, 0), "making a graph of a training step", e);
     if (graph)
         cudaGraphDestroy(graph);
     return ok;

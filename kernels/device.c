@@ -1,6 +1,8 @@
 #include "kernels/device.h"
 
 #include "engine/base/units.h"
+#include "kernels/cuda_blas.h"
+#include "kernels/kernels.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +14,6 @@ static const char *advice(cudaError_t code)
 {
     switch (code) {
     case cudaErrorMemoryAllocation: return ": choose a smaller --batch";
-    case cudaErrorNoKernelImageForDevice:
-        return ": the plugin was built for other GPUs; build it with CUDA_ARCHS set to this one's compute "
-               "capability";
     case cudaErrorIllegalAddress:
     case cudaErrorLaunchFailure:
         return ": a kernel went wrong, and the GPU's memory cannot be trusted any more; please report the "
@@ -152,17 +151,43 @@ static void uuid_text(const unsigned char *bytes, char text[48])
                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", bytes[i]);
 }
 
+/* Whether the code, or what the driver makes of its PTX, is for this GPU; the first launch tells. */
+static bool is_of_code(cudaError_t code)
+{
+    return code == cudaErrorInvalidDeviceFunction || code == cudaErrorInvalidKernelImage ||
+           code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidPtx ||
+           code == cudaErrorJitCompilerNotFound || code == cudaErrorUnsupportedPtxVersion;
+}
+
+static bool takes_kernels(int device, const struct cudaDeviceProp *p, struct error *e)
+{
+    kernel_nothing(NULL);
+    cudaError_t code = cudaGetLastError();
+    if (code == cudaSuccess)
+        code = cudaDeviceSynchronize();
+    if (!is_of_code(code))
+        return cuda_ok(code, "a first kernel", e);
+    return error_set(
+        e, ERROR_MISSING,
+        "no GPU: GPU %d (%.63s) does not take this plugin's kernels: %s; build the plugin for it "
+        "(make CUDA_ARCHS=%d%d)",
+        device, p->name, cudaGetErrorString(code), p->major, p->minor);
+}
+
 bool device_info(int device, struct gpu_device *info, struct error *e)
 {
     struct cudaDeviceProp p;
     *info = (struct gpu_device){0};
     if (!cuda_ok(cudaGetDeviceProperties(&p, device), "asking for its properties", e) ||
-        !cuda_ok(cudaSetDevice(device), "choosing it", e))
+        !cuda_ok(cudaSetDevice(device), "choosing it", e) || !takes_kernels(device, &p, e))
         return false;
     snprintf(info->name, sizeof info->name, "%.63s", p.name);
     uuid_text((const unsigned char *)&p.uuid, info->uuid);
     info->major = p.major;
     info->minor = p.minor;
     info->processors = p.multiProcessorCount;
+    struct cuda_blas blas;
+    if (!cuda_blas_open(&blas, e))
+        return error_wrap(e, "no GPU");
     return cuda_ok(cudaMemGetInfo(&info->free_bytes, &info->memory_bytes), "asking for its memory", e);
 }

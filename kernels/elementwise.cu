@@ -220,8 +220,9 @@ extern "C" void kernel_bias_relu(float *y, const float *bias, int rows, int colu
 {
     size_t n = (size_t)rows * columns;
     if (columns % 4 == 0)
-        LAUNCH(bias_relu<4>, blocks_for(n / 4), BLOCK, 0, stream, y, bias, n / 4, (unsigned)columns / 4,
-               then_relu);
+        LAUNCH(bias_relu<4>, blocks_for_rows(n / 4, (unsigned)columns / 4), BLOCK, 0, stream, y, bias, n / 4,
+               (unsigned)columns / 4, then_relu);
     else
-        LAUNCH(bias_relu<1>, blocks_for(n), BLOCK, 0, stream, y, bias, n, (unsigned)columns, then_relu);
+        LAUNCH(bias_relu<1>, blocks_for_rows(n, (unsigned)columns), BLOCK, 0, stream, y, bias, n,
+               (unsigned)columns, then_relu);
 }

@@ -28,6 +28,8 @@ struct kernel_step {
 
 /* --- layout.cu --- */
 
+/* Does nothing: whether the GPU takes the kernels as they were compiled. */
+void kernel_nothing(cudaStream_t stream);
 void kernel_set_step(struct kernel_step *to, struct kernel_step value, cudaStream_t stream);
 /* Images between plain order (batch × channels × points) and channels last. add: to a gradient. */
 void kernel_to_channels_last(const float *in, float *out, int batch, int channels, int points, bool add,

@@ -35,7 +35,8 @@
 #define LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                               \
     kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
 
-#define SHARED(type, name, dims) __shared__ type name dims
+/* Loads of 16 bytes may begin where an array does. */
+#define SHARED(type, name, dims) __shared__ __align__(16) type name dims
 
 #define SHARED_DYNAMIC(type, name)                                                                           \
     extern __shared__ __align__(16) unsigned char launch_shared_dynamic[];                                   \

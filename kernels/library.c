@@ -6,10 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef KERNELS_TOOLKIT /* the toolkit's folder where the plugin was built, given by the Makefile */
+#define KERNELS_TOOLKIT "/usr/local/cuda"
+#endif
+
 void *library_load(const char *file)
 {
     const char *home = getenv("CUDA_HOME");
-    const char *const folders[] = {home ? home : "/usr/local/cuda", "/usr/local/cuda", "/opt/cuda"};
+    const char *const folders[] = {home ? home : "/usr/local/cuda", "/usr/local/cuda", "/opt/cuda",
+                                   KERNELS_TOOLKIT};
     const char *const parts[] = {"lib64", "lib"};
     void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; !handle && i < 2 * (sizeof folders / sizeof *folders); i++) {

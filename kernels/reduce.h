@@ -36,6 +36,13 @@ static inline int blocks_for(size_t n)
     return blocks < 1 ? 1 : blocks > MOST_BLOCKS ? (int)MOST_BLOCKS : (int)blocks;
 }
 
+/* The same for a loop that goes on in whole rows: the grid holds a row at least. */
+static inline int blocks_for_rows(size_t n, unsigned in_row)
+{
+    int blocks = blocks_for(n), least = (int)((in_row + BLOCK - 1) / BLOCK);
+    return blocks < least ? least : blocks;
+}
+
 __host__ __device__ __forceinline__ static int ceil_div(int a, int b)
 {
     return (a + b - 1) / b;

@@ -174,8 +174,8 @@ static bool take(const struct option *o, const char *value, struct error *e)
         if (!*value)
             return error_set(e, ERROR_INPUT, "--%s: expected %s, got nothing", o->name, o->argument);
         if (strlen(value) >= o->size)
-            return error_set(e, ERROR_INPUT, "--%s: at most %zu characters, got '%.40s...'", o->name,
-                             o->size - 1, value);
+            return error_set(e, ERROR_INPUT, "--%s: at most %zu characters, got '%.40s...'; it is %s",
+                             o->name, o->size - 1, value, o->help);
         memcpy(o->into, value, strlen(value) + 1);
         return true;
     case OPTION_SIZE: return take_size(o, value, e);

@@ -8,7 +8,8 @@
  * behind it return cudaErrorLaunchFailure, whose text names the kernel, the block and the thread.
  *
  * The state is the process's, as a device's is. Calls from several threads are served one after another.
- * RINGSIDE_EMULATION_SEED, _DEVICES, _MEMORY (bytes) and _DRIVER (13000: good for CUDA 13.0) are what a process begins with.
+ * RINGSIDE_EMULATION_SEED, _DEVICES, _MEMORY (bytes), _DRIVER (13000: good for CUDA 13.0) and _LAUNCH (the error that every
+ * launch ends with) are what a process begins with.
  */
 #ifndef RINGSIDE_KERNELS_EMULATION_EMULATION_H
 #define RINGSIDE_KERNELS_EMULATION_EMULATION_H

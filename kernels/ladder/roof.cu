@@ -34,7 +34,7 @@ double roof_arithmetic(int processors, int iterations, float *sink, cudaStream_t
     return 2.0 * (double)((size_t)CHAINS * iterations * BLOCK * blocks);
 }
 
-__global__ static void copy_fours(const float *from, float *to, size_t fours)
+__global__ static void copy_fours(const float *__restrict__ from, float *__restrict__ to, size_t fours)
 {
     for (size_t i = thread_in_grid(); i < fours; i += threads_in_grid())
         store<FOUR>(to + FOUR * i, load<FOUR>(from + FOUR * i));
@@ -79,7 +79,9 @@ __global__ static void tensor(int iterations, float *sink)
     float all = 0;
 #pragma unroll
     for (int k = 0; k < SUMS; k++)
-        all += sum[k].x[0];
+#pragma unroll
+        for (int i = 0; i < sum[k].num_elements; i++) /* all: what nobody reads, nobody would multiply */
+            all += sum[k].x[i];
     if (all == -1.0F)
         *sink = all;
 }

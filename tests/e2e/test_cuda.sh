@@ -95,6 +95,17 @@ drivers() {
         'the NVIDIA driver of this host is good for CUDA 12.4 and the plugin was built with CUDA [0-9.]+'
     missing "no GPU for this job" RINGSIDE_EMULATION_DEVICES=0 'the NVIDIA driver is here, but it shows this job no GPU'
 }
+# A GPU that the plugin's code was not compiled for: found when it is looked at, not in the middle of a job.
+other_gpu() {
+    local unfit='no GPU: GPU 0 \(cuda \(emulation\)\) does not take this plugin.s kernels: '
+    export RINGSIDE_EMULATION_LAUNCH=222
+    expect "PTX that is too new for the driver" 3 train --ranks 1 "${mlp[@]}" --device cuda
+    check "is told with its cure" grep -qE "${unfit}the provided PTX .*\(make CUDA_ARCHS=80\)" <<<"$err"
+    expect "auto takes the CPU then" 0 train --ranks 1 "${mlp[@]}" --steps 1 --device auto
+    check "and says so" grep -qE "device auto takes the CPU \($unfit" <<<"$out"
+    RINGSIDE_EMULATION_LAUNCH=209 expect "doctor on a GPU that has no code" 0 "$ringside" doctor --json
+    check "does not call it found" grep -qE '"what":"CUDA plugin","result":"missing".*no kernel image.*CUDA_ARCHS=80' <<<"$out"
+}
 doctor() {
     expect "doctor" 0 "$ringside" doctor --json
     check "finds the emulated GPU" grep -q '"what":"CUDA plugin","result":"found".*1 GPU: cuda (emulation)' <<<"$out"
@@ -117,4 +128,5 @@ beside readings
 beside refusals
 beside doctor
 beside drivers
+beside other_gpu
 together

@@ -125,7 +125,7 @@ static void test_more_sentences(void **state)
     WRONG("unknown option --frobnicate; --help lists the options", "--frobnicate");
     WRONG("--tensor: not here", "--tensor", "2");
     WRONG("--flag takes no value, got 'yes'", "--flag=yes");
-    WRONG("--text: at most 7 characters, got '12345678...'", "--text", "12345678");
+    WRONG("--text: at most 7 characters, got '12345678...'; it is a text", "--text", "12345678");
     WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '1Q'", "--bytes", "1K,1Q");
     WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got ''", "--bytes", "1K,");
     WRONG("--bytes: expected sizes in bytes such as 1K,1M,64M or 8..128M, got '-4'", "--bytes", "-4");
