@@ -43,30 +43,35 @@ timeline|wait 1|--open timeline:$runs/train-done
 compare|wait 1|--open compare
 notes|wait 1|--open notes
 END
-# Counts, of a screen and its roles: entries of the footer (beginnings of KEY cells in the last row), and ellipses.
-count() {
-    python3 -c '
-import re, sys
-text, roles = sys.stdin.read().split("\n" + "=" * 80 + "\n")
-rows, marks = text.split("\n"), roles.split("\n")[1:]
-footer = marks[23] if len(marks) > 23 else ""
-print(len(re.findall(r"K+", footer)), text.count("…"))'
-}
-fits() { # LANGUAGE
-    local name keys more entries cut other_entries other_cut failed=0
+screens() { # LANGUAGE: each of them, with its roles, to a file in a folder of the language
+    local name keys more
+    mkdir -p "$scratch/in-$1"
     while IFS='|' read -r name keys more; do
         # shellcheck disable=SC2086
-        read -r entries cut < <("$ringside" --script "$keys" --size 80x24 --dump --roles $more | count)
-        # shellcheck disable=SC2086
-        read -r other_entries other_cut < <(LANGUAGE=$1 "$ringside" --script "$keys" --size 80x24 --dump --roles $more | count)
-        if [ "$other_entries" -lt $((entries - 1)) ] || [ "$other_cut" -gt $((cut + 2)) ]; then
-            echo "$name: $other_entries keys in the footer, $other_cut texts cut off; in English $entries and $cut"
-            LANGUAGE=$1 "$ringside" --script "$keys" --size 80x24 --dump $more
-            failed=1
-        fi
+        LANGUAGE=$1 "$ringside" --script "$keys" --size 80x24 --dump --roles $more >"$scratch/in-$1/$name"
     done <"$scratch/screens"
-    return $failed
 }
+# Of each screen: the footer's entries (beginnings of KEY cells in the last row) and the ellipses.
+fits() { # LANGUAGE
+    screens "$1"
+    python3 - "$scratch/in-en" "$scratch/in-$1" <<'PY'
+import pathlib, re, sys
+def read(path):
+    text, roles = path.read_text().split("\n" + "=" * 80 + "\n")
+    marks = roles.split("\n")[1:]
+    return len(re.findall(r"K+", marks[23] if len(marks) > 23 else "")), text.count("…"), text
+failed = False
+for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
+    entries, cut, _ = read(path)
+    other_entries, other_cut, text = read(pathlib.Path(sys.argv[2]) / path.name)
+    if other_entries < entries - 1 or other_cut > cut + 2:
+        print(f"{path.name}: {other_entries} keys in the footer, {other_cut} texts cut off; in English {entries} and {cut}")
+        print(text)
+        failed = True
+sys.exit(failed)
+PY
+}
+screens en
 for po in tui/po/*.po; do
     language=$(basename "$po" .po)
     check "$language: the screens have room for it at 80x24" fits "$language"
@@ -80,8 +85,8 @@ check "and at the next start" grep -q "Letzte Läufe" "$scratch/screen"
 "$ringside" --dump --ascii >"$scratch/screen"
 check "in ASCII too" grep -q "Letzte Laeufe" "$scratch/screen"
 
-# An installed tree that was moved.
-check "it is installed" env -u MAKEFLAGS -u MAKELEVEL make -s install BUILD="$build" PREFIX="$scratch/installed"
+# An installed tree that was moved. It was built with flags that are not known here: nothing is to be made again.
+check "it is installed" env -u MAKEFLAGS -u MAKELEVEL make -s -o all -o "$build/cuda.mk" install BUILD="$build" PREFIX="$scratch/installed"
 mv "$scratch/installed" "$scratch/moved"
 (
     unset RINGSIDE_DATA
