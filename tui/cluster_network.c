@@ -250,7 +250,8 @@ static int draw_inside(const struct link_load *l, struct canvas *c, struct rect 
         int each =
             draw_strip(l, c, row, col, cols, (struct strip){p->network_links + k, per_rank, l->ranks, 1, 1});
         if (each > 1)
-            canvas_format(c, row, col + cols + 2, 10, ROLE_MUTED, 0, _("%d a cell"), each);
+            canvas_format(c, row, col + (l->ranks + each - 1) / each + 2, 10, ROLE_MUTED, 0, _("%d a cell"),
+                          each);
         row++;
     }
     return row - area.row + (row > area.row);

@@ -62,7 +62,8 @@ static const struct key_binding exercise_keys[] = {
     {KEY_CODE_HOME, ACT_TOP, NULL, N_("to the pane's beginning or end")},
     {KEY_CODE_END, ACT_BOTTOM, NULL, N_("to the pane's beginning or end")},
     {'R', ACT_RESET, NULL, N_("begin anew with the starter; your file is kept as a backup (asks first)")},
-    {KEY_CODE_ESCAPE, ACT_LEAVE, NULL, N_("stop a running check, put the run beside it away, else go back")},
+    {KEY_CODE_ESCAPE, ACT_LEAVE, NULL,
+     N_("stop a running check, put the run or the solution away, else go back")},
     {0, 0, NULL, NULL},
 };
 
@@ -333,6 +334,8 @@ static void exercise_act(void *view, struct app *app, int action)
             exercise_check_stop(v);
         else if (exercise_beside_shown(v))
             exercise_beside_close(v);
+        else if (v->show_diff)
+            diff(v, app);
         else
             app_back(app);
         break;
@@ -363,6 +366,16 @@ static void exercise_act(void *view, struct app *app, int action)
     }
     if (*scroll < 0)
         *scroll = 0;
+}
+
+/* q goes back by one: from the solution to the file. */
+static bool exercise_key(void *view, struct app *app, int key)
+{
+    struct exercise_view *v = view;
+    if (key != 'q' || !v->show_diff)
+        return false;
+    diff(v, app);
+    return true;
 }
 
 static void exercise_view_draw(void *view, struct app *app, struct canvas *c, struct rect area)
@@ -396,6 +409,7 @@ static enum role exercise_status(void *view, char *text, size_t size)
 const struct view_class view_exercise = {
     .name = "exercise",
     .keys = exercise_keys,
+    .key = exercise_key,
     .footer = exercise_footer,
     .open = exercise_open,
     .act = exercise_act,

@@ -101,7 +101,7 @@ static int draw_messages(struct canvas *c, struct rect in, const struct ring_sce
 static void draw_legend(struct canvas *c, struct rect in, const struct ring_model *m)
 {
     int steps[3] = {1, (m->ranks + 1) / 2, m->ranks}, row = in.row;
-    const char *words[3] = {_("its own numbers only"), _("a sum of some ranks'"), _("the complete sum")};
+    const char *words[3] = {_("its own numbers only"), _("the sum of some ranks"), _("the complete sum")};
     bool copies = m->collective == BROADCAST || m->collective == ALLGATHER || m->collective == ALLTOALL;
     canvas_hline(c, row++, in.col, in.cols, ROLE_BORDER);
     canvas_text(c, row++, in.col, in.cols, ROLE_TITLE, ATTR_BOLD, _("What a rank holds of each chunk"));

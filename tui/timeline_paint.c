@@ -345,6 +345,9 @@ static void paint_legend(const struct timeline_view *v, struct canvas *c, struct
         put_kind(c, line.row, col, k, 0);
         col += 2 + canvas_text(c, line.row, col + 2, end - col - 2, ROLE_MUTED, 0, words) + 2;
     }
+    /* The row "critical" says with digits where the path runs. */
+    if (col + text_columns(_("digits: rank")) <= end)
+        canvas_text(c, line.row, col, end - col, ROLE_MUTED, 0, _("digits: rank"));
 }
 
 /* --- all of it --- */

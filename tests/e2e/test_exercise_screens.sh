@@ -64,6 +64,9 @@ screen exercise-diff-160x45 160x45 "d"
 screen exercise-diff-40x12 40x12 "d"
 screen exercise-diff-ascii 80x24 "d" --ascii
 screen exercise-diff-and-back 80x24 "d d"
+for key in q Esc; do
+    screen exercise-diff-and-back 80x24 "d $key"
+done
 mv "$RINGSIDE_HOME/progress.json" "$scratch/progress.json"
 rm -f "$RINGSIDE_HOME/progress.json.bak"
 screen exercise-diff-not-yet 80x24 "Tab d"
