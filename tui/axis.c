@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* From here on, prefix or not, a number is written with its power of ten. */
+#define HUGE_FROM 999.5e3
+
 /* The smallest of 1, 2, 5 times a power of ten that is not below x. */
 static double round_step(double x)
 {
@@ -151,6 +154,10 @@ int axis_ticks(const struct axis *a, int most, double ticks[AXIS_MAX_TICKS])
 /* Prints with the fewest digits (at most three after the point) that still show the value to 0.1 per cent. */
 static void shortest(double value, const char *suffix, char text[AXIS_LABEL])
 {
+    if (fabs(value) >= HUGE_FROM) {
+        snprintf(text, AXIS_LABEL, "%.3g%s", value, suffix);
+        return;
+    }
     for (int digits = 0; digits <= 3; digits++) {
         char number[64];
         snprintf(number, sizeof number, "%.*f", digits, value);
@@ -163,11 +170,21 @@ static void shortest(double value, const char *suffix, char text[AXIS_LABEL])
     }
 }
 
+/* Where the last of so many prefixes is used up: 1000 P. */
+static double prefixes_end(double base, int count)
+{
+    return 0.9995 * pow(base, count);
+}
+
 static void prefixed(double value, double base, const char *const *prefixes, int count, const char *unit,
                      char text[AXIS_LABEL])
 {
     int p = 0;
     double v = fabs(value);
+    if (v >= prefixes_end(base, count)) {
+        snprintf(text, AXIS_LABEL, "%.3g%s", value, unit);
+        return;
+    }
     while (p + 1 < count && v >= base * 0.9995) {
         v /= base;
         p++;
@@ -207,6 +224,10 @@ void axis_label(const struct axis *a, double value, char text[AXIS_LABEL])
 static void three(double value, const char *suffix, char *text, size_t size)
 {
     double v = fabs(value);
+    if (v >= HUGE_FROM) {
+        snprintf(text, size, "%.3g%s", value, suffix);
+        return;
+    }
     int digits = v < 9.995 ? 2 : v < 99.95 ? 1 : 0;
     snprintf(text, size, "%.*f%s", digits, value, suffix);
 }
@@ -220,6 +241,10 @@ static void three_prefixed(double value, double base, const char *const *prefixe
     }
     int p = 0;
     double v = value;
+    if (fabs(v) >= prefixes_end(base, 6)) {
+        snprintf(text, size, "%.3g %s", value, unit);
+        return;
+    }
     while (p + 1 < 6 && fabs(v) >= base * 0.9995) {
         v /= base;
         p++;
@@ -248,6 +273,14 @@ void format_bytes(double bytes, char *text, size_t size)
 void format_rate(double bytes_per_s, char *text, size_t size)
 {
     three_prefixed(bytes_per_s, 1000, SI_SPACED, "B/s", text, size);
+}
+
+void format_loss(double loss, char *text, size_t size)
+{
+    if (!isfinite(loss))
+        snprintf(text, size, "-");
+    else
+        snprintf(text, size, fabs(loss) < HUGE_FROM ? "%.4f" : "%.3g", loss);
 }
 
 void format_seconds(double s, char *text, size_t size)

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 enum axis_unit {
-    AXIS_NUMBER,  /* 0.5, 20, 3 k, 2 M */
+    AXIS_NUMBER,  /* 0.5, 20, 3 k, 2 M; beyond P 1e+24 */
     AXIS_PERCENT, /* fractions, written as per cent */
     AXIS_BYTES,   /* 1 KiB, 64 MiB */
     AXIS_RATE,    /* bytes a second, SI: 1.5 GB/s */
@@ -50,6 +50,7 @@ void axis_label(const struct axis *a, double value, char text[AXIS_LABEL]);
 void format_si(double value, char *text, size_t size);
 void format_bytes(double bytes, char *text, size_t size);      /* "1.50 MiB" */
 void format_rate(double bytes_per_s, char *text, size_t size); /* "7.70 GB/s" */
+void format_loss(double loss, char *text, size_t size);        /* "0.0154"; of one that diverges "9.6e+22" */
 void format_seconds(double s, char *text, size_t size);        /* "184 µs", "3.20 ms", "12.0 s" */
 void format_clock(double s, char *text, size_t size);          /* "0:34", "12:05", "1:02:03" */
 

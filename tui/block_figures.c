@@ -2,6 +2,7 @@
  * block_figures.c - what a run has measured, for the block that started it: figures by name, a line of text, a plot.
  */
 #include "engine/base/units.h"
+#include "tui/axis.h"
 #include "tui/block_run.h"
 #include "tui/plot.h"
 #include "tui/text.h"
@@ -72,7 +73,7 @@ double block_run_measure(const struct run_model *m, const char *what)
 
 void block_run_figures(const struct run_model *m, char *text, size_t size)
 {
-    char part[96], host[64] = "";
+    char part[96], host[64] = "", loss[24];
     *text = '\0';
     if (m->have_job && m->job.kind == JOB_TRAIN && m->step >= 0) {
         double right = accuracy(m);
@@ -80,7 +81,8 @@ void block_run_figures(const struct run_model *m, char *text, size_t size)
             snprintf(text, size, _("step %ld of %ld"), m->step, m->total_steps);
         else
             snprintf(text, size, _("step %ld"), m->step);
-        snprintf(part, sizeof part, _(", loss %.3f"), m->last_loss);
+        format_loss(m->last_loss, loss, sizeof loss);
+        snprintf(part, sizeof part, _(", loss %s"), loss);
         if (isfinite(m->last_loss))
             strncat(text, part, size - strlen(text) - 1);
         snprintf(part, sizeof part, _(", accuracy %.1f %%"), right * 100);

@@ -14,8 +14,8 @@ static const struct {
 } FIGURES[COMPARE_FIGURES] = {
     [COMPARE_EPOCH] = {N_("time an epoch"), "epoch_s"},      [COMPARE_STEP] = {N_("time a step"), "step_s"},
     [COMPARE_SPEED] = {N_("samples/s"), "samples_per_s"},    [COMPARE_SPEEDUP] = {N_("speed-up"), "speedup"},
-    [COMPARE_EFFICIENCY] = {N_("efficiency"), "efficiency"}, [COMPARE_LOSS] = {N_("final loss"), "loss"},
-    [COMPARE_ACCURACY] = {N_("final accuracy"), "accuracy"}, [COMPARE_WALL] = {N_("wall time"), "wall_s"},
+    [COMPARE_EFFICIENCY] = {N_("efficiency"), "efficiency"}, [COMPARE_LOSS] = {N_("test loss"), "loss"},
+    [COMPARE_ACCURACY] = {N_("test accuracy"), "accuracy"},  [COMPARE_WALL] = {N_("wall time"), "wall_s"},
 };
 
 void compare_letter(int group, char text[8])
@@ -67,6 +67,10 @@ static void figure_text(enum compare_figure f, struct interval v, bool utf8, cha
     struct scaled s = scale_of(f, v.mean);
     double mean = v.mean * s.factor, half = v.half * s.factor;
     s.digits = digits_of(mean, half);
+    if (fabs(mean) >= 1e12) {
+        snprintf(text, size, "%.3g%s", mean, s.unit);
+        return;
+    }
     const char *unit = utf8 && !strcmp(s.unit, " us") ? " µs" : s.unit;
     if (isfinite(half))
         snprintf(text, size, utf8 ? "%.*f ± %.*f%s" : "%.*f +- %.*f%s", s.digits, mean, s.digits, half, unit);

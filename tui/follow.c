@@ -2,6 +2,7 @@
 
 #include "engine/base/event.h"
 #include "engine/launch/launch.h"
+#include "tui/axis.h"
 #include "tui/bench_table.h"
 #include "tui/collective_table.h"
 #include "tui/text_plot.h"
@@ -75,7 +76,7 @@ static void clear_line(struct follower *f)
 static void show_progress(struct follower *f)
 {
     const struct run_model *m = &f->model;
-    char line[256], speed[32], total[32] = "", left[48] = "";
+    char line[256], speed[32], loss[24], total[32] = "", left[48] = "";
     if (!f->terminal || f->how->json || f->how->silent || m->done)
         return;
     if (m->step < 0) {
@@ -83,12 +84,12 @@ static void show_progress(struct follower *f)
     } else {
         double remaining = run_model_remaining(m, wall());
         text_grouped(speed, sizeof speed, m->samples_per_s);
+        format_loss(m->last_loss, loss, sizeof loss);
         if (m->total_steps > 0)
             snprintf(total, sizeof total, "/%ld", m->total_steps);
         if (isfinite(remaining))
             snprintf(left, sizeof left, "  %.0f s left", ceil(remaining));
-        snprintf(line, sizeof line, "step %ld%s  loss %.4f  %s samples/s%s", m->step, total, m->last_loss,
-                 speed, left);
+        snprintf(line, sizeof line, "step %ld%s  loss %s  %s samples/s%s", m->step, total, loss, speed, left);
     }
     int columns = follow_columns(), length = (int)strlen(line);
     if (length > columns - 1)
@@ -184,6 +185,15 @@ static void say_nested(struct follower *f, const json_t *event)
     }
 }
 
+static void say_test(const json_t *eval)
+{
+    char loss[24];
+    format_loss(event_number(eval, "loss", NAN), loss, sizeof loss);
+    printf("epoch %.3g: test accuracy %.2f %%, test loss %s (step %lld, %.1f s)\n",
+           event_number(eval, "epoch", NAN), 100 * event_number(eval, "accuracy", NAN), loss,
+           event_integer(eval, "step", 0), event_number(eval, "t", 0));
+}
+
 static void say(struct follower *f, const json_t *event)
 {
     const char *name = event_name(event), *text = event_text(event, "text", "");
@@ -209,10 +219,7 @@ static void say(struct follower *f, const json_t *event)
                    100 * event_number(event, "d_fake", NAN), event_integer(event, "step", 0),
                    event_number(event, "t", 0));
         else
-            printf("epoch %.3g: test accuracy %.2f %%, loss %.4f (step %lld, %.1f s)\n",
-                   event_number(event, "epoch", NAN), 100 * event_number(event, "accuracy", NAN),
-                   event_number(event, "loss", NAN), event_integer(event, "step", 0),
-                   event_number(event, "t", 0));
+            say_test(event);
     } else if (!strcmp(name, "collective")) {
         clear_progress(f);
         bool both = f->model.have_job && f->model.job.kind == JOB_ALLREDUCE &&

@@ -140,7 +140,7 @@ static void report_traffic(FILE *to, const struct run_model *m)
 
 void follow_report(FILE *to, const struct run_model *m, bool utf8)
 {
-    char speed[32];
+    char speed[32], loss[24];
     double share[3];
     if (run_model_simulated(m) && m->have_job && m->job.kind == JOB_SIM) {
         follow_simulated(to, m);
@@ -151,8 +151,9 @@ void follow_report(FILE *to, const struct run_model *m, bool utf8)
     fputc('\n', to);
     if (isfinite(m->final_accuracy))
         fprintf(to, "%-14s %.2f %%\n", "test accuracy", 100 * m->final_accuracy);
+    format_loss(m->final_loss, loss, sizeof loss);
     if (isfinite(m->final_loss))
-        fprintf(to, "%-14s %.4f\n", "loss", m->final_loss);
+        fprintf(to, "%-14s %s\n", "test loss", loss);
     text_grouped(speed, sizeof speed, m->final_samples_per_s);
     fprintf(to, "%-14s %s (whole job, data and optimiser included)\n", "samples/s", speed);
     report_traffic(to, m);

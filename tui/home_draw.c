@@ -1,6 +1,7 @@
 /*
  * home_draw.c - the home screen: lists at the left, and on a wide screen a preview of what is selected.
  */
+#include "tui/axis.h"
 #include "tui/home.h"
 #include "tui/plot.h"
 #include "tui/progress.h"
@@ -67,13 +68,16 @@ static void draw_lesson(struct app *app, struct canvas *c, struct rect r, int in
 
 static void run_result(const struct recent_run *run, char *text, size_t size)
 {
+    char loss[24];
     *text = '\0';
     if (isfinite(run->tail.accuracy))
         snprintf(text, size, "%.2f %%", run->tail.accuracy * 100);
     else if (!run_state_ended(run->status.state) && run->tail.step >= 0)
         snprintf(text, size, _("step %ld"), run->tail.step);
-    else if (isfinite(run->tail.loss))
-        snprintf(text, size, _("loss %.3f"), run->tail.loss);
+    else if (isfinite(run->tail.loss)) {
+        format_loss(run->tail.loss, loss, sizeof loss);
+        snprintf(text, size, _("loss %s"), loss);
+    }
 }
 
 static void draw_run(struct app *app, struct canvas *c, struct rect r, const struct recent_run *run,

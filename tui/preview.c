@@ -3,6 +3,7 @@
  */
 #include "tui/preview.h"
 
+#include "tui/axis.h"
 #include "tui/block.h"
 #include "tui/course.h"
 #include "tui/markdown.h"
@@ -140,7 +141,8 @@ static int facts(const struct run_model *m, double now, struct fact *f)
     }
     if (isfinite(m->last_loss)) {
         f[n].name = _("loss");
-        snprintf(f[n++].value, sizeof f->value, "%.4f", m->last_loss);
+        format_loss(m->last_loss, f[n].value, sizeof f->value);
+        n++;
     }
     double speed = m->done && isfinite(m->final_samples_per_s) ? m->final_samples_per_s : m->samples_per_s;
     if (isfinite(speed)) {

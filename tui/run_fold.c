@@ -1,5 +1,6 @@
 #include "tui/run_fold.h"
 
+#include "tui/axis.h"
 #include "tui/text.h"
 
 #include "engine/base/event.h"
@@ -232,9 +233,11 @@ static void fold_eval(struct run_model *m, const json_t *event)
         run_series_add(&m->eval_accuracy, step, accuracy);
     if (isfinite(loss))
         run_series_add(&m->eval_loss, step, loss);
+    char text[24];
+    format_loss(loss, text, sizeof text);
     if (run_model_only_tests(m))
         add_note(m, event_number(event, "t", NAN), NOTE_INFO,
-                 _("Test accuracy %.2f %%, loss %.4f, after %.0f steps."), 100 * accuracy, loss, step);
+                 _("Test accuracy %.2f %%, test loss %s, after %.0f steps."), 100 * accuracy, text, step);
     estimate_steps(m, (long)step, event_number(event, "epoch", NAN));
 }
 

@@ -1,5 +1,6 @@
 #include "tui/run_picker.h"
 
+#include "tui/axis.h"
 #include "tui/text.h"
 
 #include <math.h>
@@ -112,11 +113,13 @@ bool picker_toggle(struct run_picker *p)
 /* "97.62 %", else the loss, else the step. */
 static void result_text(const struct run_tail *tail, char *text, size_t size)
 {
+    char loss[24];
     if (isfinite(tail->accuracy))
         snprintf(text, size, "%.2f %%", 100 * tail->accuracy);
-    else if (isfinite(tail->loss))
-        snprintf(text, size, _("loss %.4f"), tail->loss);
-    else if (tail->step >= 0)
+    else if (isfinite(tail->loss)) {
+        format_loss(tail->loss, loss, sizeof loss);
+        snprintf(text, size, _("loss %s"), loss);
+    } else if (tail->step >= 0)
         snprintf(text, size, _("step %ld"), tail->step);
     else
         snprintf(text, size, "-");

@@ -1,6 +1,7 @@
 /*
  * run_plots.c - a run's curves over its steps, with those of other runs laid over them, a cursor and a part to look at.
  */
+#include "tui/axis.h"
 #include "tui/compare.h"
 #include "tui/compare_plot.h"
 #include "tui/plot.h"
@@ -24,12 +25,14 @@ static const struct run_series *curve_of(const struct run_model *m, enum run_cur
 
 static void value_text(enum run_curve curve, double value, char *text, size_t size)
 {
-    if (!isfinite(value))
+    if (curve == CURVE_LOSS)
+        format_loss(value, text, size);
+    else if (!isfinite(value))
         snprintf(text, size, "-");
     else if (curve == CURVE_ACCURACY)
         snprintf(text, size, "%.2f %%", 100 * value);
     else
-        snprintf(text, size, curve == CURVE_LOSS ? "%6.4f" : "%.0f", value);
+        snprintf(text, size, "%.0f", value);
 }
 
 /* --- the part that is shown, and the cursor ------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /*
  * run_train.c - a training job on the screen: progress, loss, accuracy, speed, where the time goes, ranks.
  */
+#include "tui/axis.h"
 #include "tui/follow.h"
 #include "tui/plot.h"
 #include "tui/run_view.h"
@@ -212,11 +213,11 @@ static void draw_medium(struct run_view *v, struct canvas *c, struct rect area)
 static void draw_small(struct run_view *v, struct canvas *c, struct rect area)
 {
     const struct run_model *m = &v->m;
-    char text[64];
+    char text[64], loss[24];
     int row = area.row;
-    snprintf(text, sizeof text, _("loss %6.4f"), m->last_loss);
-    canvas_text(c, row, area.col + 1, area.cols - 1, plot_role(0), ATTR_BOLD,
-                isfinite(m->last_loss) ? text : _("loss -"));
+    format_loss(m->last_loss, loss, sizeof loss);
+    snprintf(text, sizeof text, _("loss %s"), loss);
+    canvas_text(c, row, area.col + 1, area.cols - 1, plot_role(0), ATTR_BOLD, text);
     if (m->eval_accuracy.count) {
         snprintf(text, sizeof text, _("accuracy %.2f %%"),
                  100 * m->eval_accuracy.y[m->eval_accuracy.count - 1]);

@@ -96,8 +96,9 @@ void text_plot(FILE *to, const char *title, const char *x_label, const double *x
     fprintf(to, "%s\n", title);
     for (int row = 0; row < TEXT_PLOT_ROWS; row++) {
         char label[16] = "";
+        double part = (double)row / (TEXT_PLOT_ROWS - 1);
         if (row == 0 || row == TEXT_PLOT_ROWS - 1 || row == TEXT_PLOT_ROWS / 2)
-            snprintf(label, sizeof label, "%.3g", y1 - (y1 - y0) * row / (TEXT_PLOT_ROWS - 1));
+            snprintf(label, sizeof label, "%.3g", (1 - part) * y1 + part * y0);
         fprintf(to, "%8s %s", label, utf8 ? "\xe2\x94\x82" : "|");
         for (int column = 0; column < TEXT_PLOT_COLUMNS; column++) {
             if (utf8)

@@ -53,6 +53,16 @@ static void labels_have_units(void **state)
     axis_label(&a, 2e-5, text);
     assert_string_equal(text, "20 µs");
     a.unit = AXIS_NUMBER;
+    axis_label(&a, 9.6e22, text); /* of a training that diverges: beyond P a power of ten */
+    assert_string_equal(text, "9.6e+22");
+    axis_label(&a, -1e18, text);
+    assert_string_equal(text, "-1e+18");
+    axis_label(&a, 5e17, text);
+    assert_string_equal(text, "500P");
+    format_loss(9.6018609e22, text, sizeof text);
+    assert_string_equal(text, "9.6e+22");
+    format_loss(0.01541, text, sizeof text);
+    assert_string_equal(text, "0.0154");
     axis_label(&a, 12000, text);
     assert_string_equal(text, "12k");
     axis_label(&a, 0.5, text);
