@@ -15,7 +15,7 @@
 #ifdef KERNELS_EMULATED
 enum { PIECE_BYTES = 64 << 10 };
 #else
-enum { PIECE_BYTES = 64 << 20 };
+enum { PIECE_BYTES = 32 << 20 }; /* an A100 has 40 MB of it, an H200 50 MB */
 #endif
 
 enum { DEPTH_MULTIPLE = 8, LARGEST_POOL = 16 };

@@ -23,7 +23,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ORDERS = 3, PARAMETER_SEED = 5 };
+enum { PARAMETER_SEED = 5 };
+/* So often, each time with the emulation's threads in another order; on a GPU, which has its own, just once more. */
+#ifdef KERNELS_EMULATED
+enum { ORDERS = 3 };
+#else
+enum { ORDERS = 2 };
+#endif
 
 /* Layers and inputs are JSON of engine/spec/model_json.h with ' for ". bound: 0 means 1e-5 of the largest number. */
 static const struct op_case {
@@ -554,7 +560,8 @@ static void test_says_what_is_not_emulated(void **state)
     assert_true(items > 0);
 }
 
-int main(void)
+/* An argument: only the tests of that name (* and ? as in a shell). */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layers),
@@ -565,5 +572,7 @@ int main(void)
         cmocka_unit_test(test_sequence_models),
         cmocka_unit_test(test_says_what_is_not_emulated),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

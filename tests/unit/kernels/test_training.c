@@ -592,7 +592,8 @@ static void test_memory(void **state)
     model_free(&model);
 }
 
-int main(void)
+/* An argument: only the tests of that name (* and ? as in a shell). */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_optimizers),
@@ -607,6 +608,8 @@ int main(void)
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_memory),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
