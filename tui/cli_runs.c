@@ -62,20 +62,22 @@ static void list_one(const char *dir, bool json, int id_width)
         json_object_set_new(line, "slowed", json_boolean(slowed));
         event_write(STDOUT_FILENO, line, NULL);
     } else {
-        char started[32] = "-", result[64] = "", wall[24] = "-";
+        char started[32] = "-", result[64] = "", wall[24] = "-", ranks[24] = "?";
         time_t when = (time_t)status.started;
         struct tm tm;
         if (known && localtime_r(&when, &tm))
             strftime(started, sizeof started, "%d %b %H:%M", &tm);
+        if (job_json_ranks(job) <= JOB_SIM_MAX_RANKS)
+            snprintf(ranks, sizeof ranks, "%lld", job_json_ranks(job));
         if (isfinite(tail.wall_s))
             snprintf(wall, sizeof wall, "%.1f s", tail.wall_s);
         if (isfinite(tail.accuracy))
             snprintf(result, sizeof result, "%.2f %%", 100 * tail.accuracy);
         else if (tail.step >= 0)
             snprintf(result, sizeof result, "step %ld", tail.step);
-        printf("%-*s  %-9s  %-9s %5lld  %-12s %9s  %s%s%s\n", id_width, rundir_id(dir), state,
-               event_text(job, "kind", "?"), job_json_ranks(job), started, wall, result,
-               slowed && *result ? ", " : "", slowed ? "slowed on purpose" : "");
+        printf("%-*s  %-9s  %-9s %5s  %-12s %9s  %s%s%s\n", id_width, rundir_id(dir), state,
+               event_text(job, "kind", "?"), ranks, started, wall, result, slowed && *result ? ", " : "",
+               slowed ? "slowed on purpose" : "");
     }
     json_decref(job);
 }

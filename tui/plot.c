@@ -115,7 +115,10 @@ static int dot_row(const struct dots *d, double place)
     return dot_of(1 - clipped, d->rows, d->high);
 }
 
-/* A dot a cell from the line (from y0 at the left to y1 at the right) to the bottom. */
+/*
+ * A dot in every other cell (those that a grid has its dots in: few bytes over a slow line) from the line (from y0 at the
+ * left to y1 at the right) to the bottom.
+ */
 static void fill_below(struct dots *d, int from, int to, int y0, int y1, int index)
 {
     if (!d->braille)
@@ -123,7 +126,7 @@ static void fill_below(struct dots *d, int from, int to, int y0, int y1, int ind
     for (int x = from; x <= to; x++) {
         int top = to > from ? y0 + (y1 - y0) * (x - from) / (to - from) : y1;
         for (int y = top + 2; y < d->high; y++)
-            if (x % 2 == 0 && y % 4 == 2)
+            if (x % 4 == 0 && y % 4 == 2)
                 dots_set(d, x, y, index);
     }
 }

@@ -140,7 +140,7 @@ static void draw_step(const struct run_view *v, struct canvas *c, struct rect ar
     struct rect in = rect_inset(canvas_box(c, area, _("A step"), ROLE_BORDER), 0, 1);
     char text[32];
     if (isfinite(m->samples_per_s)) {
-        snprintf(text, sizeof text, _(" %.0f samples/s "), m->samples_per_s);
+        snprintf(text, sizeof text, _(" last: %.0f samples/s "), m->samples_per_s);
         run_draw_corner(c, area, ROLE_ACCENT, text);
     }
     int used = draw_shares(v, c, in);
@@ -152,7 +152,8 @@ static void draw_step(const struct run_view *v, struct canvas *c, struct rect ar
 
 static void boxed_ranks(const struct run_view *v, struct canvas *c, struct rect area)
 {
-    run_draw_ranks(v, c, rect_inset(canvas_box(c, area, _("Ranks"), ROLE_BORDER), 0, 1));
+    run_draw_ranks(v, c,
+                   rect_inset(canvas_box(c, area, _("Ranks: means between reports"), ROLE_BORDER), 0, 1));
 }
 
 static void boxed_notes(const struct run_view *v, struct canvas *c, struct rect area)
@@ -162,7 +163,8 @@ static void boxed_notes(const struct run_view *v, struct canvas *c, struct rect 
 
 static void boxed_samples(const struct run_view *v, struct canvas *c, struct rect area)
 {
-    struct rect in = rect_inset(canvas_box(c, area, _("Samples"), ROLE_BORDER), 0, 1);
+    struct rect in = rect_inset(
+        canvas_box(c, area, samples_title(v->m.samples, v->m.sample_count, &v->sample), ROLE_BORDER), 0, 1);
     samples_draw(c, in, v->m.samples, v->m.sample_count, &v->sample);
 }
 

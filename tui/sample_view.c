@@ -385,18 +385,28 @@ static bool few_group(const struct sample *samples, int count, struct sample_gro
     return false;
 }
 
+const char *samples_title(const struct sample *samples, int count, const struct sample_choice *choice)
+{
+    enum sample_kind kind = shown_kind(choice, samples, count);
+    struct sample_group g = sample_group(samples, count, kind, choice->back);
+    bool judged = g.count && sample_judged(g.list[0]);
+    free(g.list);
+    return judged ? _("Samples: the first right ones and the first mistakes") : _("Samples");
+}
+
 const char *samples_few_title(const struct sample *samples, int count)
 {
     struct sample_group g;
     if (!few_group(samples, count, &g))
         return "";
     const struct sample *s = g.list[0];
-    const char *title = s->kind == SAMPLE_IMAGE && !s->generated ? _("Test images and what the model says")
+    const char *title = s->kind == SAMPLE_IMAGE && !s->generated
+                            ? _("Test images: the first right, the first mistakes")
                         : s->kind == SAMPLE_IMAGE                ? _("What the generator makes of noise")
                         : s->kind == SAMPLE_TEXT && s->generated ? _("What the model writes")
-                        : s->kind == SAMPLE_TEXT                 ? _("Test texts and what the model says")
-                        : s->kind == SAMPLE_MAPS                 ? _("Feature maps")
-                                                                 : _("Gates of the LSTM");
+                        : s->kind == SAMPLE_TEXT ? _("Test texts: the first right, the first mistakes")
+                        : s->kind == SAMPLE_MAPS ? _("Feature maps")
+                                                 : _("Gates of the LSTM");
     free(g.list);
     return title;
 }

@@ -41,6 +41,8 @@ void samples_draw(struct canvas *c, struct rect area, const struct sample *sampl
 void samples_draw_few(struct canvas *c, struct rect area, const struct sample *samples, int count,
                       enum picture_style style);
 /* What samples_draw_few shows, as a title; "" where there is nothing. */
+/* Of the whole pane: of what is judged, that mistakes were looked for. */
+const char *samples_title(const struct sample *samples, int count, const struct sample_choice *choice);
 const char *samples_few_title(const struct sample *samples, int count);
 
 /* Of a group, all of one kind. */
