@@ -23,7 +23,7 @@
 enum { KEEP_DEFAULT = 20 };
 
 struct runs_options {
-    bool json, all, detach;
+    bool json, all, detach, dry_run;
     int keep;
     double speed;
     long step;
@@ -269,20 +269,31 @@ static int each(const struct runs_options *o, const char *verb,
     return code;
 }
 
+static bool prune_one(const struct runs_options *o, const char *dir, struct error *e)
+{
+    if (!o->dry_run)
+        return delete_one(o, dir, e);
+    say_done(o, dir, "would be deleted");
+    return true;
+}
+
+/* The newest are kept, of replays only as many as the others leave room for: they can be played again. */
 static int runs_prune(const struct runs_options *o, struct error *e)
 {
     char **dirs;
     int count, kept = 0, code = 0;
     if (!rundir_list(&dirs, &count, e))
         return cli_fail(e);
-    for (int i = 0; i < count; i++) {
-        struct run_status status;
-        bool runs = run_status_read(dirs[i], &status, NULL) && !run_state_ended(status.state);
-        if (runs || kept++ < o->keep)
-            continue;
-        if (!delete_one(o, dirs[i], e))
-            code = cli_fail(e);
-    }
+    for (int replays = 0; replays < 2; replays++)
+        for (int i = 0; i < count; i++) {
+            struct run_status status;
+            struct replay_pace pace;
+            bool runs = run_status_read(dirs[i], &status, NULL) && !run_state_ended(status.state);
+            if (runs || replay_pace_read(dirs[i], &pace, NULL) != (replays == 1) || kept++ < o->keep)
+                continue;
+            if (!prune_one(o, dirs[i], e))
+                code = cli_fail(e);
+        }
     rundir_list_free(dirs, count);
     return code;
 }
@@ -328,7 +339,9 @@ int cli_runs(int argc, char **argv)
          "export: csv, a row an event, or text, the report (csv)", NULL, NULL},
         {"out", "FILE", OPTION_TEXT, o.out, sizeof o.out, 0, 0, "export: to a file (standard output)", NULL,
          NULL},
-        {"keep", "N", OPTION_INT, &o.keep, 0, 0, 1000000, "prune: how many ended runs to keep (20)", NULL,
+        {"keep", "N", OPTION_INT, &o.keep, 0, 0, 1000000,
+         "prune: how many ended runs to keep, replays last (20)", NULL, NULL},
+        {"dry-run", NULL, OPTION_FLAG, &o.dry_run, 0, 0, 0, "prune: only say what would be deleted", NULL,
          NULL},
         {NULL, NULL, OPTION_FLAG, NULL, 0, 0, 0, NULL, NULL, NULL},
     };

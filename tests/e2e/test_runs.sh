@@ -124,7 +124,13 @@ check "and says so" grep -q "is no replay" <<<"$err"
 expect "runs delete" 0 "$ringside" runs delete "$recording"
 check "it is gone" test ! -e "$runs/$recording"
 expect "a run that is not there" 2 "$ringside" runs delete "$recording"
+"$ringside" runs replay ring-4 --speed 0 --json >/dev/null
+newest=$("$ringside" runs --json | grep -v replay | head -n 1 | sed 's/.*"id":"\([^"]*\)".*/\1/')
+before=$(ls "$runs" | wc -l)
+expect "runs prune --dry-run" 0 "$ringside" runs prune --keep 1 --dry-run
+check "says what would go" test "$(grep -c ': would be deleted$' <<<"$out") $(ls "$runs" | wc -l)" = "$((before - 1)) $before"
 expect "runs prune" 0 "$ringside" runs prune --keep 1
+check "a replay goes before a run that was measured" test -d "$runs/$newest"
 check "one is left" test "$(ls "$runs" | wc -l)" -eq 1
 expect "runs delete --all" 0 "$ringside" runs delete --all
 check "none is left" test -z "$(ls "$runs")"
