@@ -7,6 +7,7 @@
  */
 #include "tui/app.h"
 #include "tui/block_kind.h"
+#include "tui/progress.h"
 #include "tui/text.h"
 #include "tui/wrap.h"
 
@@ -522,9 +523,10 @@ static enum role ask_status(const struct block *b, char *text, size_t size)
         return ROLE_MUTED;
     }
     bool right = b->text.kind == BLOCK_QUIZ && b->chosen == a->right;
+    bool lost = b->set->progress && !progress_kept(b->set->progress);
     snprintf(text, size, "%s",
-             b->text.kind == BLOCK_PREDICT ? _("committed")
-             : right                       ? _("right")
+             b->text.kind == BLOCK_PREDICT ? lost ? _("not kept") : _("committed")
+             : right ? _("right")
                                            : _("answered"));
     return right ? ROLE_GOOD : ROLE_ACCENT;
 }

@@ -57,8 +57,9 @@ check "and the run" grep -qE 'ring 4 KiB: [0-9.]+ [mun]?s' <<<"$out"
 check "and the questions as answered" grep -q "Right." <<<"$("$ringside" --open lesson:1 --size 160x60 --dump --script 'Tab Tab Tab Tab Tab')"
 
 # What cannot be kept is said where it happens; and no two parts of a step look alike without colours.
-check "an answer that cannot be kept" grep -q "This answer is not kept" \
-    <<<"$(RINGSIDE_HOME=/proc/nope "$ringside" --open lesson:1 --size 160x45 --dump --script 'Tab Enter')"
+lost=$(RINGSIDE_HOME=/proc/nope "$ringside" --open lesson:1 --size 160x45 --dump --script 'Tab Enter')
+check "an answer that cannot be kept" grep -q "This answer is not kept" <<<"$lost"
+check "is not called committed" bash -c 'grep -q "Predict ─.* not kept ─" <<<"$1" && ! grep -q " committed ─" <<<"$1"' - "$lost"
 check "the parts of a step without Unicode" grep -qE 'F+B+A+U+' \
     <<<"$(RINGSIDE_DATA=$PWD "$ringside" --ascii --open lesson:2 --size 80x300 --dump --script '')"
 
