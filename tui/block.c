@@ -1,6 +1,7 @@
 /*
  * block.c - the blocks of a lesson as a set: found in its text, framed, clipped, kept in the learner's progress.
  */
+#include "engine/base/units.h"
 #include "tui/block_kind.h"
 #include "tui/progress.h"
 #include "tui/text.h"
@@ -229,6 +230,14 @@ int block_rows(struct block_set *set, int i, int cols)
 {
     struct block *b = &set->blocks[i];
     return inner_rows(b, cols) + (frame_cols(b) ? 2 : 0);
+}
+
+void block_seconds(double s, char *text, size_t size)
+{
+    units_show_seconds(s, text, size);
+    size_t n = strlen(text);
+    if (n > 3 && !strcmp(text + n - 3, " us"))
+        snprintf(text + n - 3, size - n + 3, " µs");
 }
 
 void block_sentence(struct canvas *c, struct rect *in, enum role role, int attributes, const char *text)

@@ -103,7 +103,7 @@ void block_run_figures(const struct run_model *m, char *text, size_t size)
         char time[24], bytes[24];
         if (k != largest(m, k->algo))
             continue;
-        units_show_seconds(k->time_s, time, sizeof time);
+        block_seconds(k->time_s, time, sizeof time);
         units_show_bytes(k->bytes, bytes, sizeof bytes);
         snprintf(part, sizeof part, "%s%s %s: %s", *text ? ", " : "", k->algo, bytes, time);
         strncat(text, part, size - strlen(text) - 1);

@@ -66,6 +66,9 @@ struct block *block_named(struct block_set *set, const char *name);
 /* What a block of the set has measured: "NAME WHAT"; NaN: nothing yet. */
 double block_measured(struct block_set *set, const char *measure);
 
+/* "679.9 µs": exactly, as a lesson works it out by hand. */
+void block_seconds(double s, char *text, size_t size);
+
 /* Draws a sentence over as many rows as it needs and cuts them off; nothing for "". */
 void block_sentence(struct canvas *c, struct rect *in, enum role role, int attributes, const char *text);
 

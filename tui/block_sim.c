@@ -258,7 +258,7 @@ static char *sim_result(struct block *b)
     for (int i = 0; finished(s) && i < s->algo_count; i++) {
         char time[32];
         size_t used = strlen(text);
-        units_show_seconds(s->time_s[i][cases(s) - 1], time, sizeof time);
+        block_seconds(s->time_s[i][cases(s) - 1], time, sizeof time);
         snprintf(text + used, sizeof text - used, "%s%s %s", i ? ", " : "", s->algos[i],
                  isfinite(s->time_s[i][cases(s) - 1]) ? time : "-");
     }
@@ -282,7 +282,7 @@ static void setting(const struct block *b, char *text, size_t size)
     units_show_bytes(s->bytes[s->bytes_count - 1], high, sizeof high);
     snprintf(bytes, sizeof bytes, s->bytes_count > 1 ? _("%s to %s") : "%s", low, high);
     units_show_rate(s->bandwidth, rate, sizeof rate);
-    units_show_seconds(s->latency, latency, sizeof latency);
+    block_seconds(s->latency, latency, sizeof latency);
     if (cluster)
         snprintf(net, sizeof net, _("cluster %.80s"), cluster);
     else
@@ -321,10 +321,10 @@ static void draw_bars(const struct sim_block *s, struct canvas *c, struct rect i
         canvas_text(c, in.row + i, in.col, names, ROLE_TEXT, 0, s->algos[i]);
         if (i >= s->done || !isfinite(s->time_s[i][0]))
             continue;
-        units_show_seconds(s->time_s[i][0], time, sizeof time);
+        block_seconds(s->time_s[i][0], time, sizeof time);
         int room = in.cols - names - 14;
         gauge_draw(c, in.row + i, in.col + names + 2, room, s->time_s[i][0] / longest, plot_role(i));
-        canvas_format(c, in.row + i, in.col + in.cols - 10, 10, ROLE_TEXT, ATTR_BOLD, "%10s", time);
+        canvas_text_right(c, in.row + i, in.col + in.cols - 10, 10, ROLE_TEXT, ATTR_BOLD, time);
     }
 }
 

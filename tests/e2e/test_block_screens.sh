@@ -46,14 +46,14 @@ screen blocks-leaves 80x24 "Tab Esc Esc"
 rm -rf "$RINGSIDE_HOME"
 expect "a lesson is done by keys" 0 "$ringside" --open lesson:1 --size 80x45 --script \
     'Tab 3 Enter Tab Enter wait 1 Tab Enter wait 1 Tab Down Enter Tab Down Enter Tab Right Tab Enter until "ring 4 KiB" 90 dump Enter until "Bus bandwidth" 60 dump q End wait 2'
-check "the run says what it measured" grep -qE 'ring 4 KiB: [0-9.]+ [mun]?s' <<<"$out"
+check "the run says what it measured" grep -qE 'ring 4 KiB: [0-9.]+ ([mnu]|µ)?s' <<<"$out"
 check "Enter then opens its view, and says so" grep -q "Enter open run" <<<"$out"
 check "Enter opens its view" grep -q "Collectives" <<<"$out"
 check "it is a run like any other" [ "$(find "$RINGSIDE_HOME/runs" -maxdepth 1 -name '*block*' | wc -l)" -eq 1 ]
 check "the answers are kept" grep -q '"answer": "14"' "$RINGSIDE_HOME/progress.json"
 check "the lesson is read" grep -q '"read_at"' "$RINGSIDE_HOME/progress.json"
 expect "opened again it shows them" 0 "$ringside" --open lesson:1 --size 80x45 --dump --script "End"
-check "and the run" grep -qE 'ring 4 KiB: [0-9.]+ [mun]?s' <<<"$out"
+check "and the run" grep -qE 'ring 4 KiB: [0-9.]+ ([mnu]|µ)?s' <<<"$out"
 check "and the questions as answered" grep -q "Right." <<<"$("$ringside" --open lesson:1 --size 160x60 --dump --script 'Tab Tab Tab Tab Tab')"
 
 # What cannot be kept is said where it happens; and no two parts of a step look alike without colours.

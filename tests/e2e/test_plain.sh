@@ -37,7 +37,7 @@ rm "$RINGSIDE_HOME/progress.json"
 plain 4 9 2 2 3 s "" s "" 2 b q
 check "a choice that is none" says "'9' is none of the choices"
 check "a prediction" says "As you said. Each of the N ranks sends N−1 vectors."
-check "a simulation, at once" grep -q "^ring 679.9 us" "$scratch/said" # 6 x 20 us + 1.5 x 373 288 B / 1 GB/s
+check "a simulation, at once" grep -q "^ring 679.9 µs" "$scratch/said" # 6 x 20 us + 1.5 x 373 288 B / 1 GB/s
 check "a question" says "Right. Two halves of"
 if command -v mpirun >/dev/null; then
     check "a run, to its end" grep -qE "^ *8388608 +2097152 ring" "$scratch/said"
