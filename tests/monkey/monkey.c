@@ -32,7 +32,8 @@ struct monkey {
     long done;
     int visits[64];   /* by view */
     int followed[64]; /* screens with a selected row that the cursor was on, by view */
-    double worst_s;   /* the longest that a deed took */
+    double worst_s;   /* the longest that a deed took, and which it was */
+    long worst;
 };
 
 static uint32_t draw_number(struct monkey *m)
@@ -323,13 +324,16 @@ int main(int argc, char **argv)
             app_tick(m.app);
         ok = ok && sound(&m);
         double took = seconds() - before;
-        m.worst_s = took > m.worst_s ? took : m.worst_s;
+        if (took > m.worst_s) {
+            m.worst_s = took;
+            m.worst = m.done;
+        }
         if (ok && (m.done + 1) % REPORT_EVERY == 0)
             fprintf(stderr, "# %ld keys\n", m.done + 1);
     }
     if (ok)
         ok = labels_sound(&m);
-    printf("# the longest deed took %.0f ms; opened:", m.worst_s * 1000);
+    printf("# the longest deed, after %ld, took %.0f ms; opened:", m.worst, m.worst_s * 1000);
     for (int i = 0; view_at(i); i++)
         printf(" %s %d", view_at(i)->name, m.visits[i]);
     printf("\n# screens on which the cursor was on the selected row:");
