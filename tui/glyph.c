@@ -140,8 +140,8 @@ uint32_t glyph_ascii(uint32_t glyph)
         return '"';
     if (glyph == 0x2022)
         return '*';
-    if (glyph == 0x2026)
-        return '.';
+    if (glyph == 0x2026) /* where a text is cut: a dot would end a sentence */
+        return '~';
     if (glyph >= 0x2500 && glyph <= 0x257f) {
         if (glyph == 0x2500 || glyph == 0x2501 || glyph == 0x2504 || glyph == 0x2505 || glyph == 0x2508 ||
             glyph == 0x2574 || glyph == 0x2576 || glyph == 0x254c || glyph == 0x2578 || glyph == 0x257a)
