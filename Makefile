@@ -103,7 +103,9 @@ CACHE      := $(filter %ccache,$(firstword $(CC)))
 ifeq ($(origin CXX),default)
 CXX        := $(strip $(CACHE) g++)
 endif
-NVCC       ?= $(CACHE) $(or $(wildcard $(CUDA_HOME)/bin/nvcc),$(shell command -v nvcc 2>/dev/null))
+# Of the folder that somebody names, else of a module that is loaded (it may set PATH alone), else of the usual folder.
+NVCC       ?= $(CACHE) $(or $(if $(filter-out file,$(origin CUDA_HOME)),$(wildcard $(CUDA_HOME)/bin/nvcc)),$(shell \
+              command -v nvcc 2>/dev/null),$(wildcard $(CUDA_HOME)/bin/nvcc))
 CUDA_ARCHS ?= 80
 CUDA_FLAGS ?=
 ifneq ($(filter-out clean format deps check test sanitize bench soak run gpu-check,$(or $(MAKECMDGOALS),all)),)
@@ -151,7 +153,8 @@ $(BUILD)/pic/%.o: %.c
 	@echo "cc      $< (for plugins)"
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
 
-CUDA_TOOLKIT = $(patsubst %/bin/nvcc,-DKERNELS_TOOLKIT='"%"',$(filter /%/bin/nvcc,$(lastword $(NVCC))))
+CUDA_ROOT    = $(patsubst %/bin/nvcc,%,$(filter /%/bin/nvcc,$(lastword $(NVCC))))
+CUDA_TOOLKIT = $(CUDA_ROOT:%=-DKERNELS_TOOLKIT='"%"')
 $(CUDA_OBJECTS): $(BUILD)/cuda.flags
 $(BUILD)/cuda/%.o: kernels/%.c
 	@mkdir -p $(@D)
@@ -183,7 +186,7 @@ $(GPU_TESTS:=.o): $(BUILD)/gpu/%.o: tests/unit/kernels/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(CUDA_INCLUDE) $(CUDA_FLAGS) -c -o $@ $<
 $(GPU_TESTS): %: %.o $(CUDA_OBJECTS) $(LIBBACK) $(LIBSHARED)
 	@echo "link    $@"
-	$(Q)$(CXX) $(LDFLAGS) -fopenmp -o $@ $^ -L$(CUDA_HOME)/lib64 -lcudart_static $(BACK_LIBS) $(MPI_L) -lcmocka -ldl -lrt
+	$(Q)$(CXX) $(LDFLAGS) -fopenmp -o $@ $^ -L$(or $(CUDA_ROOT),$(CUDA_HOME))/lib64 -lcudart_static $(BACK_LIBS) $(MPI_L) -lcmocka -ldl -lrt
 .PHONY: gpu-tests
 gpu-tests: $(GPU_TESTS)
 

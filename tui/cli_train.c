@@ -2,6 +2,7 @@
  * cli_train.c - `ringside train`: trains a model on real ranks and follows it.
  */
 #include "engine/base/rundir.h"
+#include "engine/launch/gpus.h"
 #include "engine/launch/launch.h"
 #include "engine/launch/resume.h"
 #include "engine/spec/data_name.h"
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char not_yet[] = "this version cannot do that yet";
 
@@ -90,6 +92,16 @@ static bool resolve_from(struct job *job, const struct choices *c, struct error 
            resume_keep_global_batch(job, c->ranks_before, e) || error_wrap(e, "--resume");
 }
 
+/* A rank for each GPU: two on one would share its time, and sum through the host's memory. */
+static void take_gpus(struct job *job)
+{
+    bool wanted = strcmp(job->train.device, "cuda") == 0,
+         expected = strcmp(job->train.device, "auto") == 0 && access("/dev/nvidiactl", F_OK) == 0;
+    int count = !job->train.reproducible && (wanted || expected) ? gpus_count() : 0;
+    if (count > 0)
+        job->ranks = count < JOB_MAX_RANKS ? count : JOB_MAX_RANKS;
+}
+
 static bool resolve(struct job *job, const struct choices *c, struct error *e)
 {
     struct job_train *t = &job->train;
@@ -103,6 +115,8 @@ static bool resolve(struct job *job, const struct choices *c, struct error *e)
         snprintf(t->schedule, sizeof t->schedule, "constant");
     if (!c->lr_given && !same_recipe)
         t->lr = gan ? MODEL_GAN_LR : job_default_lr(t->optimizer, t->schedule);
+    if (!c->ranks_given && !c->from && !*t->shares)
+        take_gpus(job);
     if (!c->algo_given && !c->from)
         snprintf(t->algo, sizeof t->algo, "%s", job_default_algo(t->device));
     if (!c->weight_decay_given && !same_recipe)
@@ -128,8 +142,8 @@ static bool parse(int argc, char **argv, struct job *job, struct choices *c, boo
          "cnn (default), another of exercises/models, or FILE.lua", &c->model_given, NULL},
         {"data", "D", OPTION_TEXT, t->data, sizeof t->data, 0, 0,
          "mnist (default), cifar10, text-chars ..., a folder, FILE.shards", NULL, NULL},
-        {"ranks", "N", OPTION_INT, &job->ranks, 0, 1, JOB_MAX_RANKS, "processes that train together (2)",
-         &c->ranks_given, NULL},
+        {"ranks", "N", OPTION_INT, &job->ranks, 0, 1, JOB_MAX_RANKS,
+         "processes that train together (2; on GPUs one for each)", &c->ranks_given, NULL},
         {"batch", "B", OPTION_INT, &t->batch, 0, 1, 65536, "samples per rank and step (64)", &c->batch_given,
          NULL},
         {"epochs", "E", OPTION_INT, &t->epochs, 0, 1, 100000, "passes over the data (2)", &c->epochs_given,

@@ -4,6 +4,7 @@
 #include "engine/base/paths.h"
 #include "engine/base/rundir.h"
 #include "engine/base/units.h"
+#include "engine/launch/gpus.h"
 #include "engine/launch/local.h"
 #include "engine/launch/probe.h"
 #include "engine/launch/site.h"
@@ -232,16 +233,8 @@ static void set_missing(struct finding *f, const char *text)
 static void examine_cuda(struct finding *f)
 {
     *f = (struct finding){.what = "CUDA plugin"};
-    char rank[PATH_MAX], out[8192], err[1024];
     struct error e = {0};
-    json_t *answer = NULL;
-    if (path_program("ringside-rank", rank, &e)) {
-        char *argv[] = {rank, (char *)"--gpus", NULL};
-        int code = probe_command(argv, 30, out, sizeof out, err, sizeof err, &e);
-        answer = code == 0 ? event_parse(out, strcspn(out, "\n")) : NULL;
-        if (!answer && e.kind == ERROR_NONE)
-            error_set(&e, ERROR_FAILED, "ringside-rank --gpus fails: %.*s", (int)strcspn(err, "\n"), err);
-    }
+    json_t *answer = gpus_report(&e);
     const char *missing = event_text(answer, "missing", answer ? NULL : e.text);
     const json_t *gpus = json_object_get(answer, "gpus"), *first = json_array_get(gpus, 0);
     if (missing) {

@@ -41,6 +41,8 @@ ranks() {
         --algo nccl --bucket 1K
     check "the same parameters again" test "$(of done hash)" = "$hash"
     check "in several allreduces" test "$(of step buckets)" -gt 1
+    RINGSIDE_EMULATION_DEVICES=1 expect "as many ranks as GPUs" 0 train "${mlp[@]}" --steps 1 --device cuda
+    check "that is one here" test "$(of run ranks)" = 1
     RINGSIDE_EMULATION_DEVICES=1 expect "two ranks on one GPU cannot have NCCL" 2 train --ranks 2 "${mlp[@]}" \
         --device cuda --algo nccl
     check "and are told why" grep -q 'nccl wants a GPU for each rank' <<<"$err"
