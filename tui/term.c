@@ -407,6 +407,26 @@ static bool same(const struct cell *a, const struct cell *b)
            a->attributes == b->attributes && a->fg == b->fg && a->bg == b->bg;
 }
 
+/* A blank that looks the same in every such role. */
+static bool plain_blank(const struct terminal *t, const struct cell *cell)
+{
+    return cell->glyph == ' ' && !cell->combining && !cell->bg &&
+           (cell->role == ROLE_TEXT || t->flat[cell->role]) &&
+           !(cell->attributes & (ATTR_REVERSE | ATTR_UNDERLINE));
+}
+
+/* A blank that only takes another invisible colour is sent where it bridges two cells that are sent, too. */
+static bool may_stay(const struct terminal *t, const struct cell *line, const struct cell *shown, int col,
+                     int cols, bool before)
+{
+    if (!plain_blank(t, &line[col]) || !plain_blank(t, &shown[col]))
+        return false;
+    int next = col + 1;
+    while (next < cols && line[next].glyph == ' ')
+        next++;
+    return !before || next == cols || same(&line[next], &shown[next]);
+}
+
 void term_show(struct terminal *t, const struct canvas *c)
 {
     int rows = c->rows < t->rows ? c->rows : t->rows, cols = c->cols < t->cols ? c->cols : t->cols;
@@ -423,8 +443,11 @@ void term_show(struct terminal *t, const struct canvas *c)
         memcpy(line, c->cells + (size_t)row * (size_t)c->cols, (size_t)cols * sizeof *line);
         bridge_gaps(t, line, cols);
         struct cell *shown = t->shown + (size_t)row * (size_t)t->cols;
+        bool sent = false; /* the cell before */
         for (int col = 0; col < cols; col++) {
-            if (same(&line[col], &shown[col]))
+            bool before = sent;
+            sent = !same(&line[col], &shown[col]) && !may_stay(t, line, shown, col, cols, before);
+            if (!sent)
                 continue;
             /* The second half of a wide character comes with its first. */
             if (line[col].glyph)
