@@ -21,7 +21,7 @@ struct curve {
 bool compare_scales(const struct comparison *c)
 {
     for (int g = 1; g < c->group_count; g++)
-        if (c->groups[g].ranks != c->groups[0].ranks && isfinite(c->groups[g].figure[COMPARE_SPEED].mean))
+        if (c->groups[g].base != g && isfinite(c->groups[g].figure[COMPARE_SPEED].mean))
             return true;
     return false;
 }
@@ -63,7 +63,7 @@ void compare_plot(struct canvas *c, struct rect area, const struct comparison *k
 {
     struct curve curves[PLOT_MAX_SERIES];
     struct plot_series series[PLOT_MAX_SERIES];
-    int count = curves_of(k, curves), lines = count;
+    int count = curves_of(k, curves), lines = count, scaled = 0;
     double lo = INFINITY, hi = 0, least = INFINITY, most = 0, ideal_x[2], ideal_y[2];
     for (int i = 0; i < count; i++) {
         series[i] = (struct plot_series){.name = curves[i].name,
@@ -80,8 +80,10 @@ void compare_plot(struct canvas *c, struct rect area, const struct comparison *k
             most = fmax(most, curves[i].x[n]);
         }
     }
-    if (count) {
-        const struct compare_group *base = &k->groups[curves[0].base];
+    while (scaled < count && curves[scaled].count < 2)
+        scaled++;
+    if (scaled < count) { /* of the first that has more than its base */
+        const struct compare_group *base = &k->groups[curves[scaled].base];
         ideal_x[0] = base->ranks;
         ideal_x[1] = most;
         ideal_y[0] = base->figure[COMPARE_SPEED].mean;

@@ -12,7 +12,7 @@
 #include "tui/canvas.h"
 #include "tui/compare.h"
 
-/* Whether there is anything to draw: two numbers of ranks. */
+/* Whether there is anything to draw: a group that is set against one of fewer ranks. */
 bool compare_scales(const struct comparison *c);
 /* The axes are the caller's, who keeps them. */
 void compare_plot(struct canvas *c, struct rect area, const struct comparison *k, struct axis *x,

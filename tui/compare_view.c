@@ -308,7 +308,7 @@ static void compare_draw(void *view, struct app *app, struct canvas *c, struct r
     v->wide = area.cols >= WIDE_COLS && area.rows >= WIDE_ROWS;
     if (v->wide) {
         draw_list(v, c, rect_cut_cols(&area, area.cols * 42 / 100));
-        int rows = v->table.row_count + v->comparison.run_count + 6;
+        int rows = v->table.row_count + v->comparison.run_count + wrap_rows(v->table.note, area.cols - 4) + 4;
         if (compare_scales(&v->comparison) && area.rows - rows < 12)
             rows = area.rows - 12;
         if (compare_scales(&v->comparison))

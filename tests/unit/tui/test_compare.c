@@ -98,6 +98,9 @@ static void replays_count_once(void **state)
     assert_int_equal(c.groups[0].runs, 2);
     assert_float_equal(c.groups[0].figure[COMPARE_SPEED].mean, 105, 1e-9);
     assert_true(isfinite(c.groups[0].figure[COMPARE_SPEED].half));
+    add(&c, "measured", 4, 32, 1, 400);
+    assert_true(compare_finish(&c));
+    assert_false(compare_scales(&c)); /* ranks differ, but not they alone */
     compare_free(&c);
 }
 
@@ -120,6 +123,7 @@ static void no_speed_up_between_unlike_runs(void **state)
         assert_true(isnan(c.groups[g].figure[COMPARE_EFFICIENCY].mean));
     }
     assert_true(compare_table_build(&t, &c, true));
+    assert_true(compare_scales(&c)); /* from one to two */
     assert_non_null(strstr(t.note, "(C: hosts; D: origin)"));
     compare_table_free(&t);
     compare_free(&c);
