@@ -209,7 +209,7 @@ static void say_times(const struct ring_scene *s, struct ring_figures *f)
     else if (s->paused)
         snprintf(f->shown, sizeof f->shown, "%s", _("here: paused"));
     else if (real > 0)
-        snprintf(f->shown, sizeof f->shown, _("here: %s, %.0f times slower"), b, s->shown_s / real);
+        snprintf(f->shown, sizeof f->shown, _("here: %s, %.0f× slower"), b, s->shown_s / real);
     else
         snprintf(f->shown, sizeof f->shown, _("here: %s"), b);
 }
