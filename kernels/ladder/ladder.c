@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { LEAST_TIMES = 5, MOST_TIMES = 201, MOST_SIDE = 8192 };
+enum { MOST_PRODUCT = 65535 * 8 }; /* a grid has 65 535 blocks along y, of 8 elements at least */
 
 const struct gpu_rung gpu_rungs[GPU_RUNGS] = {
     {"product", "naive", "the definition, a thread an element; neighbours read a row apart", false, false},
@@ -140,6 +141,9 @@ static bool check_sizes(int rung, struct gpu_ladder_sizes s, struct extents *n, 
         return error_set(e, ERROR_INPUT,
                          "a ladder's arrays have 1 to %d elements, not those of %d x %d and depth %d",
                          INT_MAX, s.rows, s.columns, s.depth);
+    if (!strcmp(ladder, "product") && (s.rows > MOST_PRODUCT || s.columns > MOST_PRODUCT))
+        return error_set(e, ERROR_INPUT, "the product ladder's grids reach %d rows and columns, not %d x %d",
+                         MOST_PRODUCT, s.rows, s.columns);
     if (!strcmp(ladder, "softmax") && s.columns > RUNG_MOST_COLUMNS)
         return error_set(e, ERROR_INPUT, "the softmax ladder is written for rows of at most %d, not %d",
                          RUNG_MOST_COLUMNS, s.columns);

@@ -114,7 +114,7 @@ static void rungs_are_right(void **state)
     (void)state;
     for (int rung = 0; rung < GPU_RUNGS; rung++)
         for (int i = 0; i < 4; i++) {
-            emulation_seed((uint64_t)(rung * 4 + i));
+            emulation_seed((uint64_t)rung * 4 + (uint64_t)i);
             if (!strcmp(gpu_rungs[rung].ladder, "product"))
                 check_product(rung, products[i]);
             else if (!strcmp(gpu_rungs[rung].ladder, "sum"))
@@ -134,9 +134,13 @@ static void sizes_that_do_not_fit_are_refused(void **state)
     for (int rung = 0; rung < GPU_RUNGS; rung++) {
         if (gpu_rungs[rung].real_only)
             continue;
-        struct gpu_ladder_sizes none = {0, 4, 4}, wide = {1, 4097, 1};
+        struct gpu_ladder_sizes none = {0, 4, 4}, wide = {1, 4097, 1}, long_row = {1, 524281, 1};
         assert_false(gpu_rung_run(0, rung, none, &x, &x, &x, 0, &time_s, &times, &e));
         assert_int_equal(e.kind, ERROR_INPUT);
+        if (strcmp(gpu_rungs[rung].ladder, "product") == 0) {
+            assert_false(gpu_rung_run(0, rung, long_row, &x, &x, &x, 0, &time_s, &times, &e));
+            assert_non_null(strstr(e.text, "524280"));
+        }
         if (strcmp(gpu_rungs[rung].ladder, "softmax") != 0)
             continue;
         assert_false(gpu_rung_run(0, rung, wide, &x, &x, &x, 0, &time_s, &times, &e));
