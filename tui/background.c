@@ -35,12 +35,10 @@ static void *run(void *self)
     return NULL;
 }
 
-struct background *background_start(void (*work)(void *argument), void (*release)(void *argument),
-                                    void *argument, struct error *e)
+static struct background *create(void (*work)(void *argument), void (*release)(void *argument),
+                                 void *argument, struct error *e)
 {
     struct background *b = calloc(1, sizeof *b);
-    pthread_t thread;
-    pthread_attr_t detached;
     if (!b) {
         error_set(e, ERROR_FAILED, "out of memory");
         return NULL;
@@ -50,6 +48,17 @@ struct background *background_start(void (*work)(void *argument), void (*release
     b->argument = argument;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->finished, NULL);
+    return b;
+}
+
+struct background *background_start(void (*work)(void *argument), void (*release)(void *argument),
+                                    void *argument, struct error *e)
+{
+    struct background *b = create(work, release, argument, e);
+    pthread_t thread;
+    pthread_attr_t detached;
+    if (!b)
+        return NULL;
     pthread_attr_init(&detached);
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     int failed = pthread_create(&thread, &detached, run, b);
@@ -61,6 +70,17 @@ struct background *background_start(void (*work)(void *argument), void (*release
     free(b);
     error_set(e, ERROR_FAILED, "no thread could be started: %s", strerror(failed));
     return NULL;
+}
+
+struct background *background_here(void (*work)(void *argument), void (*release)(void *argument),
+                                   void *argument, struct error *e)
+{
+    struct background *b = create(work, release, argument, e);
+    if (b) {
+        work(argument);
+        b->done = true;
+    }
+    return b;
 }
 
 bool background_done(struct background *b)

@@ -14,6 +14,12 @@ struct background;
 /* NULL and *e: it could not be started; the argument is still the caller's. */
 struct background *background_start(void (*work)(void *argument), void (*release)(void *argument),
                                     void *argument, struct error *e);
+/*
+ * The same without a thread, done when it returns: where time stands still anyway, in key scripts. (Work that forks is safe in a
+ * thread but for programs under AddressSanitizer, whose allocator may be locked in the child.)
+ */
+struct background *background_here(void (*work)(void *argument), void (*release)(void *argument),
+                                   void *argument, struct error *e);
 bool background_done(struct background *b);
 /* Waits for it: where time stands still anyway, in key scripts and tests. */
 void background_wait(struct background *b);

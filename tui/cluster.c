@@ -100,7 +100,8 @@ struct view {
     char why[1100]; /* why there is no picture */
     struct background *work;
     struct simulating *simulating;
-    bool again; /* something else was asked meanwhile */
+    bool again;    /* something else was asked meanwhile */
+    bool scripted; /* what is asked is answered at once */
 
     struct simulated_queue *simulated;
     struct queue_info queue; /* at now_s */
@@ -185,7 +186,7 @@ static void begin_simulating(struct view *v)
     s->asked = v->asked;
     s->name_count = v->name_count;
     snprintf(s->policy, sizeof s->policy, "%s", POLICIES[v->policy]);
-    v->work = background_start(simulate, release_simulating, s, &e);
+    v->work = (v->scripted ? background_here : background_start)(simulate, release_simulating, s, &e);
     v->simulating = s;
     if (!v->work) {
         free(s);
@@ -232,7 +233,7 @@ static void begin_asking(struct view *v, double now)
     if (!a)
         return;
     v->asked_at = now;
-    v->asks = background_start(ask, release_asking, a, &e);
+    v->asks = (v->scripted ? background_here : background_start)(ask, release_asking, a, &e);
     v->asking = a;
     if (!v->asks)
         free(a);
@@ -267,10 +268,7 @@ static void show_pane(struct view *v, struct app *app, enum pane pane)
     v->scroll = 0;
     if (pane == PANE_REAL && v->asked_at == 0) {
         begin_asking(v, app_now(app));
-        if (app_scripted(app) && v->asks) {
-            background_wait(v->asks);
-            take_answer(v, app_now(app));
-        }
+        take_answer(v, app_now(app));
     }
 }
 
@@ -281,16 +279,14 @@ static void *cluster_open(struct app *app, const char *argument, struct error *e
         error_set(e, ERROR_FAILED, "out of memory");
         return NULL;
     }
+    v->scripted = app_scripted(app);
     v->buffer = 3;
     v->asked = (struct link_question){.cluster = "teaching", .algo = "ring", .bytes = BUFFERS[v->buffer]};
     bool pane = argument && (!strcmp(argument, "real") || !strcmp(argument, "queue"));
     if (argument && *argument && !pane)
         snprintf(v->asked.cluster, sizeof v->asked.cluster, "%s", argument);
     begin_simulating(v);
-    if (app_scripted(app) && v->work) {
-        background_wait(v->work);
-        take_simulated(v);
-    }
+    take_simulated(v);
     show_pane(v, app, !pane ? PANE_NETWORK : *argument == 'r' ? PANE_REAL : PANE_QUEUE);
     return v;
 }
@@ -408,10 +404,7 @@ static void cluster_act(void *view, struct app *app, int action)
     struct view *v = view;
     if (change_question(v, action)) {
         begin_simulating(v);
-        if (app_scripted(app) && v->work) {
-            background_wait(v->work);
-            take_simulated(v);
-        }
+        take_simulated(v);
         return;
     }
     switch (action) {

@@ -57,6 +57,24 @@ static void result_is_there(void **state)
     background_free(NULL);
 }
 
+static void done_here_is_done_at_once(void **state)
+{
+    (void)state;
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    struct task *t = calloc(1, sizeof *t);
+    t->pipe = ends[1];
+    struct background *b = background_here(work, release, t, NULL);
+    assert_non_null(b);
+    assert_true(background_done(b));
+    assert_int_equal(t->result, 42);
+    background_free(b);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 /* Not done as long as the gate is shut; nobody waits for it, and its argument is released all the same. */
 static void abandoned_work_cleans_up(void **state)
 {
@@ -83,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(result_is_there),
+        cmocka_unit_test(done_here_is_done_at_once),
         cmocka_unit_test(abandoned_work_cleans_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
