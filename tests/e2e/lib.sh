@@ -39,6 +39,20 @@ expect() {
         fail "$name" "exit code $got, expected $code" "$(tail -n 15 "$scratch/out")" "$(tail -n 15 "$scratch/err")"
     fi
 }
+golden=tests/golden/screens
+# The output of a command, held to tests/golden/screens/NAME.txt; with UPDATE=1 written there: look at the difference then.
+golden_screen() { # NAME COMMAND...
+    local name=$1
+    shift
+    if ! "$@" >"$scratch/screen" 2>"$scratch/err"; then
+        fail "$name" "$(cat "$scratch/err" "$scratch/screen")"
+    elif [ -n "${UPDATE:-}" ]; then
+        cp "$scratch/screen" "$golden/$name.txt"
+        pass "$name (written)"
+    else
+        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
+    fi
+}
 lanes=()
 beside() {
     lanes+=("$1:")

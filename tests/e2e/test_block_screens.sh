@@ -5,7 +5,6 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens
 export RINGSIDE_DATA=$scratch/course RINGSIDE_MACHINE="login1 8 64 mpirun"
 cp -R tests/fixtures/blocks "$RINGSIDE_DATA" && mkdir "$RINGSIDE_DATA/exercises"
 
@@ -13,14 +12,7 @@ screen() { # NAME SIZE KEYS [OPTION...]
     local name=$1 size=$2 keys=$3
     shift 3
     rm -rf "$RINGSIDE_HOME"
-    if ! "$ringside" --script "$keys" --size "$size" --open lesson:1 --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" "$ringside" --script "$keys" --size "$size" --open lesson:1 --dump "$@"
 }
 
 # Predict, simulate, and the prediction beside what came out.

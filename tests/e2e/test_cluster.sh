@@ -4,7 +4,6 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens
 fixtures=$PWD/tests/fixtures/schedulers
 say() { # FOLDER NAME TEXT...: a command that prints what was recorded
     mkdir -p "$scratch/$1"
@@ -19,14 +18,7 @@ done
 screen() { # NAME SIZE VIEW:ARGUMENT KEYS PATH [OPTION...]
     local name=$1 size=$2 open=$3 keys=$4 path=$5
     shift 5
-    if ! PATH=$path "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" env PATH="$path" "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@"
 }
 none=$scratch/none
 

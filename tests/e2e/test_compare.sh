@@ -4,7 +4,7 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens runs=$RINGSIDE_HOME/runs
+runs=$RINGSIDE_HOME/runs
 mkdir -p "$runs"
 cp -R tests/fixtures/runs/train-done tests/fixtures/runs/train-four tests/fixtures/runs/train-failed "$runs/"
 cp -R tests/fixtures/runs/train-done "$runs/train-again"
@@ -17,14 +17,7 @@ sed -i 's/"origin": "real"/"origin": "sim"/' "$runs/train-sim/events.jsonl"
 screen() { # NAME SIZE VIEW:RUN KEYS [OPTION...]
     local name=$1 size=$2 open=$3 keys=$4
     shift 4
-    if ! "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@"
 }
 
 # --- the command line

@@ -5,21 +5,13 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens
 export RINGSIDE_DATA=$PWD/tests/fixtures/course
 work=$RINGSIDE_HOME/work/04-sum.lua
 
 screen() { # NAME SIZE KEYS [OPTION...]
     local name=$1 size=$2 keys=$3
     shift 3
-    if ! "$ringside" --script "$keys" --size "$size" --open exercise:04-sum --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err" "$scratch/screen")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" "$ringside" --script "$keys" --size "$size" --open exercise:04-sum --dump "$@"
 }
 
 screen exercise-80x24 80x24 ""

@@ -4,7 +4,6 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens
 export RINGSIDE_DATA=$PWD/tests/fixtures/course RINGSIDE_MACHINE="login1 8 64 mpirun scheduler" TZ=UTC
 
 with_runs() {
@@ -14,14 +13,7 @@ with_runs() {
 screen() { # NAME SIZE KEYS [OPTION...]
     local name=$1 size=$2 keys=$3
     shift 3
-    if ! "$ringside" --script "$keys" --size "$size" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" "$ringside" --script "$keys" --size "$size" --dump "$@"
 }
 slides() { screen "$@" --open present:05-slides; }
 

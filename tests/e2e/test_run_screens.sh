@@ -5,21 +5,13 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens
 mkdir -p "$RINGSIDE_HOME/runs"
 cp -R tests/fixtures/runs/*/ "$RINGSIDE_HOME/runs/"
 
 screen() { # NAME SIZE VIEW:RUN KEYS [OPTION...]
     local name=$1 size=$2 open=$3 keys=$4
     shift 4
-    if ! "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" "$ringside" --script "$keys" --size "$size" --open "$open" --dump "$@"
 }
 
 screen run-train-80x24 80x24 run:train-done ""

@@ -4,7 +4,6 @@
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-golden=tests/golden/screens
 export RINGSIDE_DATA=$PWD/tests/fixtures/course RINGSIDE_MACHINE="login1 8 64 mpirun scheduler"
 unset LANGUAGE
 export HOME=$scratch RINGSIDE_LOCAL_RANKS=8 # "~/home" is on the screen
@@ -13,14 +12,7 @@ fresh() { rm -rf "$RINGSIDE_HOME"; }
 screen() { # NAME SIZE KEYS [OPTION...]
     local name=$1 size=$2 keys=$3
     shift 3
-    if ! "$ringside" --script "$keys" --size "$size" --dump "$@" >"$scratch/screen" 2>"$scratch/err"; then
-        fail "$name" "$(cat "$scratch/err")"
-    elif [ -n "${UPDATE:-}" ]; then
-        cp "$scratch/screen" "$golden/$name.txt"
-        pass "$name (written)"
-    else
-        check "$name" diff -u "$golden/$name.txt" "$scratch/screen"
-    fi
+    golden_screen "$name" "$ringside" --script "$keys" --size "$size" --dump "$@"
 }
 settings="$RINGSIDE_HOME/settings.json"
 fresh
