@@ -215,9 +215,8 @@ void run_model_state_text(const struct run_model *m, char *text, size_t size)
             return;
         }
         snprintf(text, size,
-                 _("Lost: its supervisor on %s has written nothing for more than %.0f s, so nobody knows whether it "
-                   "still runs. "
-                   "What came before is shown."),
+                 _("Lost: its supervisor on %s has written nothing for more than %.0f s, so nobody knows "
+                   "whether it still runs. What came before is shown."),
                  m->status.host[0] ? m->status.host : _("its host"), RUN_STALE_S);
         return;
     }
