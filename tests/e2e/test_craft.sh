@@ -3,39 +3,11 @@
 # a real pseudo-terminal (tmux), like test_terminal.sh; each case waits for a text on the screen.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-command -v tmux >/dev/null || { skip "terminal tests" "tmux is not installed"; exit 0; }
-
 export RINGSIDE_DATA=$PWD/tests/fixtures/course RINGSIDE_MACHINE="login1 8 64 mpirun scheduler"
 unset LANGUAGE COLORFGBG RINGSIDE_THEME NO_COLOR
-mux() { tmux -L "ringside-craft-$$" -f /dev/null "$@"; }
-ended() {
-    mux kill-server 2>/dev/null
-    finish
-}
-trap ended EXIT
-mux new-session -d -s base "sleep 1000"
-window() { # COMMAND
-    mux kill-session -t t 2>/dev/null
-    mux new-session -d -x 80 -y 24 -s t "PS1='shell> ' bash --norc --noprofile"
-    until_shown "shell>"
-    keys "$1"
-}
-keys() { mux send-keys -t t -l "$1" && mux send-keys -t t Enter; }
-press() { mux send-keys -t t "$@"; }
-raw() { mux send-keys -t t -l "$(printf '%b' "$1")"; }
-screen() { mux capture-pane -p -t t; }
-until_true() { # COMMAND...: at most ten seconds
-    for _ in $(seq 200); do
-        "$@" >/dev/null 2>&1 && return 0
-        sleep 0.05
-    done
-    screen | sed 's/^/| /'
-    return 1
-}
-shows() { screen 2>/dev/null | grep -qF -- "$1"; }
-hidden() { ! shows "$1"; }
-until_shown() { until_true shows "$1"; }
-until_gone() { until_true hidden "$1"; }
+# shellcheck source=tests/e2e/terminal.sh
+. "$(dirname "$0")/terminal.sh"
+
 flag() { [ "$(mux display-message -p -t t "#{$1}")" = "$2" ]; }
 has() { infocmp "$1" >/dev/null 2>&1; }
 row_of() { screen | grep -nF -- "$1" | head -n 1 | cut -d: -f1; } # from 1, as terminals count
@@ -133,11 +105,12 @@ for term in xterm-256color screen-256color tmux-256color linux vt100; do
     check "TERM=$term: it leaves in order" leave
 done
 count() { # how often the screen has the regular expression among its colours
-    mux capture-pane -p -e -t t | grep -oE $'\033\\[[0-9;]*m' | grep -cE "$1"
+    mux capture-pane -p -e -t t | grep -oE $'\033\\[[0-9;:]*m' | grep -cE "$1"
 }
+coloured() { [ "$(count "$1")" -gt 0 ]; }
 seen() { # COMMAND REGEX: shown, and its colours are of the kind
     window "$1; echo code=\$?"
-    until_shown "The first lesson" && until_true bash -c "[ \$(tmux -L ringside-craft-$$ capture-pane -p -e -t t | grep -oE \$'\\033\\\\[[0-9;:]*m' | grep -cE '$2') -gt 0 ]"
+    until_shown "The first lesson" && until_true coloured "$2"
 }
 check "256 colours" seen "TERM=xterm-256color $ringside" '[34]8[;:]5[;:]'
 check "8 colours" seen "TERM=screen $ringside" '[\[;]3[1-6]'

@@ -3,43 +3,10 @@
 # screen instead of for a time.
 # shellcheck source=tests/e2e/lib.sh
 . "$(dirname "$0")/lib.sh"
-command -v tmux >/dev/null || { skip "terminal tests" "tmux is not installed"; exit 0; }
-
 export RINGSIDE_DATA=$PWD/tests/fixtures/course RINGSIDE_MACHINE="login1 8 64 mpirun scheduler"
-mux() { tmux -L "ringside-test-$$" -f /dev/null "$@"; }
-ended() {
-    mux kill-server 2>/dev/null
-    finish
-}
-trap ended EXIT
+# shellcheck source=tests/e2e/terminal.sh
+. "$(dirname "$0")/terminal.sh"
 
-mux new-session -d -s base "sleep 1000"
-# Opens a window of 80x24 with a shell, whose prompt is "shell>", and types a command.
-window() { # COMMAND
-    mux kill-session -t t 2>/dev/null
-    mux new-session -d -x 80 -y 24 -s t "PS1='shell> ' bash --norc --noprofile"
-    until_shown "shell>"
-    keys "$1"
-}
-keys() { mux send-keys -t t -l "$1" && mux send-keys -t t Enter; }
-press() { mux send-keys -t t "$@"; }
-screen() { mux capture-pane -p -t t; }
-until_shown() { # TEXT: at most ten seconds
-    for _ in $(seq 200); do
-        screen 2>/dev/null | grep -qF -- "$1" && return 0
-        sleep 0.05
-    done
-    screen | sed 's/^/| /'
-    return 1
-}
-until_gone() {
-    for _ in $(seq 200); do
-        screen | grep -qF -- "$1" || return 0
-        sleep 0.05
-    done
-    screen
-    return 1
-}
 # The process of the application in the window.
 application() { pgrep -n -P "$(mux display-message -p -t t '#{pane_pid}')" ringside; }
 # The terminal's modes as a shell likes them.
