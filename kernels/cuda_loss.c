@@ -4,6 +4,7 @@
  * While a graph is recorded these are apart: targets are sent before it, only the kernels are in it, and sums are asked for
  * behind it. All that a graph refers to belongs to the stage and stays where it is.
  */
+#include "engine/nn/labels.h"
 #include "kernels/cuda.h"
 
 #include <stdlib.h>
@@ -72,19 +73,6 @@ static struct cuda_losses *losses_of(struct stage *last, struct error *e)
     return last->losses;
 }
 
-/* A label of another data set than the model's would be read, and written to, beyond the row. */
-static bool check_labels(const struct targets *targets, long rows, size_t classes, struct error *e)
-{
-    for (long r = 0; r < rows; r++)
-        if (targets->classes[r] < 0 || (size_t)targets->classes[r] >= classes)
-            return error_set(
-                e, ERROR_INPUT,
-                "class %d is not among the %zu that the model tells apart; give its last layer as "
-                "many units as the data have classes",
-                (int)targets->classes[r], classes);
-    return true;
-}
-
 /* Targets of loss l->loss. Rooms are made for the whole batch, however much of it counts. */
 bool cuda_loss_send(struct stage *last, const struct targets *targets, struct error *e)
 {
@@ -96,7 +84,7 @@ bool cuda_loss_send(struct stage *last, const struct targets *targets, struct er
     each = each || l->values;
     size_t row = (each ? s.columns : 1) * sizeof(float), most = (size_t)s.rows * row,
            bytes = (size_t)(targets->samples * s.rows_each) * row;
-    if (!each && !check_labels(targets, targets->samples * s.rows_each, s.columns, e))
+    if (!each && !labels_check(targets, targets->samples * s.rows_each, s.columns, e))
         return false;
     if (!cuda_pinned_room(&l->sent, most, e) ||
         (l->values && !l->value_room && !(l->value_room = cuda_memory_new(cuda, most, "the targets", e))) ||

@@ -1,5 +1,7 @@
 #include "tui/timeline.h"
 
+#include "tui/critical_path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,18 +60,11 @@ static void add_waiting(const struct part *parts, int count, double *waiting)
 
 static double *share_of(struct timeline_rank *r, int kind)
 {
-    switch (kind) {
-    case TRACE_FORWARD:
-    case TRACE_BACKWARD:
-    case TRACE_LAYER_FORWARD:
-    case TRACE_LAYER_BACKWARD:
-    case TRACE_COMPUTE:
-    case TRACE_OPTIMIZER: return &r->compute;
-    case TRACE_ALLREDUCE:
-    case TRACE_WAIT: return &r->exposed;
-    case TRACE_DATA: return &r->data;
-    case TRACE_BETWEEN: return &r->between;
-    default: return NULL;
+    switch (time_class_of(kind)) {
+    case TIME_COMPUTE: return &r->compute;
+    case TIME_COMM: return kind == TRACE_HOP ? NULL : &r->exposed; /* transfers lie within an allreduce */
+    case TIME_DATA: return &r->data;
+    default: return kind == TRACE_BETWEEN ? &r->between : NULL;
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #include "engine/nn/cpu.h"
 #include "engine/nn/cpu_math.h"
+#include "engine/nn/labels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,21 +218,6 @@ static void all_rows(const struct loss_spec *loss, const struct targets *targets
         memset(b->grad + (size_t)b->rows * b->n, 0, (size_t)(b->all_rows - b->rows) * b->n * sizeof(float));
 }
 
-/* A label of another data set than the model's would be read, and written to, beyond the row. */
-static bool check_labels(const struct loss_spec *loss, const struct targets *targets, long rows,
-                         size_t classes, struct error *e)
-{
-    bool labels = loss->kind == LOSS_CROSS_ENTROPY || (loss->kind == LOSS_MSE && !targets->values);
-    for (long r = 0; labels && r < rows; r++)
-        if (targets->classes[r] < 0 || (size_t)targets->classes[r] >= classes)
-            return error_set(
-                e, ERROR_INPUT,
-                "class %d is not among the %zu that the model tells apart; give its last layer as "
-                "many units as the data have classes",
-                (int)targets->classes[r], classes);
-    return true;
-}
-
 /* Of an output that lies in blocks: in plain copies. */
 static bool loss_of_copies(struct stage *last, const struct loss_spec *loss, const struct targets *targets,
                            struct loss_buffers *b, double scale, struct loss_sum *sum, int32_t *predicted,
@@ -260,7 +246,8 @@ bool cpu_loss(struct stage *last, const struct loss_spec *loss, const struct tar
                              .all_rows = last->spec.batch * rows_each,
                              .n = model_shape_elements(out) / (size_t)rows_each};
     *sum = (struct loss_sum){0};
-    if (!check_labels(loss, targets, b.rows, b.n, e))
+    bool labels = loss->kind == LOSS_CROSS_ENTROPY || (loss->kind == LOSS_MSE && !targets->values);
+    if (labels && !labels_check(targets, b.rows, b.n, e))
         return false;
     if (last->layout.block != 1)
         return loss_of_copies(last, loss, targets, &b, scale, sum, predicted, e);
