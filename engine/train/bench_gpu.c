@@ -137,11 +137,11 @@ static bool tell_rung(struct bench *b, struct climb *c, int number, const struct
     double best = memory ? roof->copy_bytes_per_s : rung->half ? roof->tensor_flops_per_s : roof->flops_per_s;
     char series[32], size[96];
     snprintf(series, sizeof series, "gpu %s", c->ladder->name);
+    const char *emulated = b->device->plugin->emulation ? " (emulated: the times are the host's)" : "";
     if (is(c, "sum"))
-        snprintf(size, sizeof size, "%.0f numbers", n);
+        snprintf(size, sizeof size, "%.0f numbers%s", n, emulated);
     else
-        snprintf(size, sizeof size, "%d x %d%s", c->sizes.rows, c->sizes.columns,
-                 b->device->plugin->emulation ? " (emulated: the times are the host's)" : "");
+        snprintf(size, sizeof size, "%d x %d%s", c->sizes.rows, c->sizes.columns, emulated);
     judge(c, rung, &error, &bound);
     if (c->first_s == 0)
         c->first_s = time_s;
